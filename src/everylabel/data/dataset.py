@@ -1,0 +1,184 @@
+"""The data model: documents, a vocabulary of labels, and the pairs between them (or none)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from everylabel.errors import DataError
+from everylabel.types import Csr, LongArray
+
+
+@dataclass(frozen=True)
+class Label:
+    """One entry of the vocabulary, as it is in a file or given to `add_labels`."""
+
+    id: str
+    name: str
+    description: str = ""
+    alternatives: tuple[str, ...] = ()
+    parents: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class LabelSet:
+    """The vocabulary; a label's index in it is the label's id in every `Ranking` and csr matrix."""
+
+    labels: tuple[Label, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.index) != len(self.labels):
+            seen: set[str] = set()
+            twice = next(label.id for label in self.labels if label.id in seen or seen.add(label.id))  # type: ignore[func-returns-value]
+            raise DataError(f"label id {twice!r} occurs twice in the vocabulary; ids must be unique: remove one of them")
+
+    @classmethod
+    def of(cls, labels: Iterable[Label]) -> LabelSet:
+        return cls(tuple(labels))
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        return {label.id: i for i, label in enumerate(self.labels)}
+
+    @property
+    def ids(self) -> list[str]:
+        return [label.id for label in self.labels]
+
+    @property
+    def names(self) -> list[str]:
+        return [label.name for label in self.labels]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, i: int) -> Label:
+        return self.labels[i]
+
+    def subset(self, rows: Sequence[int] | LongArray) -> LabelSet:
+        return LabelSet(tuple(self.labels[int(i)] for i in rows))
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Parallel lists. `features` stands in for the texts in data sets that come as a bag of words."""
+
+    ids: list[str]
+    texts: list[str]
+    titles: list[str]
+    features: Csr | None = None
+
+    def __post_init__(self) -> None:
+        lengths = {len(self.ids), len(self.texts), len(self.titles)}
+        if self.features is not None:
+            lengths.add(self.features.shape[0])
+        if len(lengths) != 1:
+            raise DataError(f"documents need as many ids as texts, titles and feature rows; got lengths {sorted(lengths)}")
+
+    @classmethod
+    def of(cls, texts: Documents | Sequence[str], titles: Sequence[str] | None = None) -> Documents:
+        """Plain texts as documents, numbered from 0; documents pass through."""
+        if isinstance(texts, Documents):
+            return texts
+        if isinstance(texts, str):
+            raise DataError("expected a list of texts, got one text; write rank([text])")
+        return cls(
+            ids=[str(i) for i in range(len(texts))],
+            texts=list(texts),
+            titles=list(titles) if titles is not None else [""] * len(texts),
+        )
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def subset(self, rows: Sequence[int] | LongArray) -> Documents:
+        at = [int(i) for i in rows]
+        return Documents(
+            ids=[self.ids[i] for i in at],
+            texts=[self.texts[i] for i in at],
+            titles=[self.titles[i] for i in at],
+            features=None if self.features is None else self.features[at],
+        )
+
+    def slices(self, size: int) -> Iterable[Documents]:
+        """Consecutive parts of at most `size` documents."""
+        for start in range(0, len(self), size):
+            yield self.subset(range(start, min(start + size, len(self))))
+
+    @property
+    def full_texts(self) -> list[str]:
+        """Title, line break, text; just the text where there is no title."""
+        return [f"{title}\n{text}" if title else text for title, text in zip(self.titles, self.texts, strict=True)]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Documents, the whole vocabulary, and `pairs` (csr, n_docs x n_labels, binary), or None when there are none."""
+
+    documents: Documents
+    labels: LabelSet
+    pairs: Csr | None = None
+    name: str = field(default="data", compare=False)
+
+    def __post_init__(self) -> None:
+        if self.pairs is None:
+            return
+        expected = (len(self.documents), len(self.labels))
+        if self.pairs.shape != expected:
+            raise DataError(f"pairs must be documents x labels = {expected}; got a matrix of shape {self.pairs.shape}")
+        object.__setattr__(self, "pairs", binary(self.pairs))
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    @property
+    def required_pairs(self) -> Csr:
+        """The pairs, or an error that says what to do without them."""
+        if self.pairs is None:
+            raise DataError(f"{self.name}: this needs labelled documents, and there is no labelled pair; add labels")
+        return self.pairs
+
+    @cached_property
+    def counts(self) -> LongArray:
+        """Number of documents of each label; zeros without pairs."""
+        if self.pairs is None:
+            return np.zeros(len(self.labels), np.int64)
+        return np.bincount(self.pairs.indices, minlength=len(self.labels)).astype(np.int64)
+
+    def subset(self, rows: Sequence[int] | LongArray) -> Dataset:
+        """These documents only; the vocabulary stays whole."""
+        pairs = None if self.pairs is None else self.pairs[np.asarray(rows, np.int64)]
+        return replace(self, documents=self.documents.subset(rows), pairs=pairs)
+
+    def without_pairs(self) -> Dataset:
+        return replace(self, pairs=None)
+
+    def with_pairs(self, pairs: Csr | None) -> Dataset:
+        return replace(self, pairs=pairs)
+
+
+def binary(matrix: Csr) -> Csr:
+    """Sorted, without duplicates or explicit zeros, every value 1: what every method may rely on."""
+    pairs = csr_matrix(matrix, dtype=np.float32, copy=True)
+    pairs.sum_duplicates()
+    pairs.eliminate_zeros()
+    pairs.sort_indices()
+    pairs.data[:] = 1
+    return pairs
+
+
+def pairs_from_lists(label_lists: Iterable[Iterable[int]], n_labels: int) -> Csr:
+    """Csr pairs from one list of label indices a document."""
+    indices: list[int] = []
+    indptr = [0]
+    for row in label_lists:
+        indices.extend(row)
+        indptr.append(len(indices))
+    matrix = csr_matrix(
+        (np.ones(len(indices), np.float32), np.array(indices, np.int32), np.array(indptr, np.int64)),
+        shape=(len(indptr) - 1, n_labels),
+    )
+    return binary(matrix)

@@ -1,0 +1,61 @@
+"""What crosses the borders between modules: lists of texts, csr matrices, float32 arrays, and `Ranking`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+FloatArray: TypeAlias = NDArray[np.float32]
+IntArray: TypeAlias = NDArray[np.int32]
+LongArray: TypeAlias = NDArray[np.int64]
+Csr: TypeAlias = csr_matrix
+
+
+class Ranking(NamedTuple):
+    """The best labels of each document, best first: `ids` (n, k) int32 and `scores` (n, k) float32.
+
+    Rows with fewer than k labels end in id -1 with score -inf. Equal scores stand in the order of their ids, always,
+    so that a result can be reproduced. Unpacks as `ids, scores = method.rank(texts, k=5)`.
+    """
+
+    ids: IntArray
+    scores: FloatArray
+
+    @property
+    def n_docs(self) -> int:
+        return int(self.ids.shape[0])
+
+    @property
+    def k(self) -> int:
+        return int(self.ids.shape[1])
+
+    def top(self, k: int) -> Ranking:
+        """The first k ranks; padded when there are fewer. O(n k)."""
+        if k <= self.k:
+            return Ranking(self.ids[:, :k], self.scores[:, :k])
+        missing = ((0, 0), (0, k - self.k))
+        return Ranking(
+            np.pad(self.ids, missing, constant_values=-1),
+            np.pad(self.scores, missing, constant_values=-np.inf),
+        )
+
+    @classmethod
+    def empty(cls, n_docs: int, k: int) -> Ranking:
+        return cls(np.full((n_docs, k), -1, np.int32), np.full((n_docs, k), -np.inf, np.float32))
+
+    @classmethod
+    def from_csr(cls, scores: Any, k: int) -> Ranking:
+        """The top k of each row of a csr matrix of scores; absent entries are not ranked. O(nnz log nnz)."""
+        scores = csr_matrix(scores)
+        n_docs = scores.shape[0]
+        rows = np.repeat(np.arange(n_docs), np.diff(scores.indptr))
+        order = np.lexsort((scores.indices, -scores.data, rows))
+        rank = np.arange(len(order)) - np.repeat(scores.indptr[:-1], np.diff(scores.indptr))
+        keep = rank < k
+        ranking = cls.empty(n_docs, k)
+        ranking.ids[rows[keep], rank[keep]] = scores.indices[order][keep]
+        ranking.scores[rows[keep], rank[keep]] = scores.data[order][keep]
+        return ranking
