@@ -1,0 +1,66 @@
+"""everylabel: tag a text with the right labels out of a very large vocabulary.
+
+    import everylabel
+
+    data = everylabel.load_dataset("DATA")
+    model = everylabel.method("xr-linear").fit(data)
+    ids, scores = model.rank(["a new text"], k=5)
+    model.save("MODEL")
+    model = everylabel.load("MODEL")
+
+Names are imported on first use: `import everylabel` itself loads nothing heavy.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_EXPORTS = {
+    "Dataset": "everylabel.data.dataset",
+    "Documents": "everylabel.data.dataset",
+    "Label": "everylabel.data.dataset",
+    "LabelSet": "everylabel.data.dataset",
+    "load_dataset": "everylabel.data",
+    "load_documents": "everylabel.data",
+    "Ranking": "everylabel.types",
+    "evaluate": "everylabel.evaluate.metrics",
+    "load": "everylabel.store",
+}
+
+if TYPE_CHECKING:
+    from everylabel.data import load_dataset as load_dataset
+    from everylabel.data import load_documents as load_documents
+    from everylabel.data.dataset import Dataset as Dataset
+    from everylabel.data.dataset import Documents as Documents
+    from everylabel.data.dataset import Label as Label
+    from everylabel.data.dataset import LabelSet as LabelSet
+    from everylabel.evaluate.metrics import evaluate as evaluate
+    from everylabel.methods.base import Method
+    from everylabel.store import load as load
+    from everylabel.types import Ranking as Ranking
+
+__all__ = [*_EXPORTS, "method", "__version__"]
+
+
+def method(name: str, **settings: Any) -> Method:
+    """An unfitted method by its name (`everylabel methods` lists them) with settings as keyword arguments.
+
+    Nested settings are dictionaries: `method("xr-linear", leaf_size=200, tfidf={"ngrams": 1})`.
+    """
+    from everylabel.config import build
+    from everylabel.registry import method_class
+
+    return build(method_class(name), settings)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _EXPORTS:
+        return getattr(import_module(_EXPORTS[name]), name)
+    raise AttributeError(f"module 'everylabel' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

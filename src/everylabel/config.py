@@ -1,0 +1,117 @@
+"""A configuration is a dataclass: the same fields are keyword arguments, TOML, `--set a.b=1` and the saved manifest."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+import tomllib
+import types
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from everylabel.errors import ConfigError
+
+C = TypeVar("C")
+
+
+def build(cls: type[C], values: Mapping[str, Any], where: str = "") -> C:
+    """An instance from plain values; an unknown key is an error that suggests the nearest known one."""
+    hints = get_type_hints(cls)
+    known = [f.name for f in dataclasses.fields(cls) if f.init]  # type: ignore[arg-type]
+    given: dict[str, Any] = {}
+    for key, value in values.items():
+        name = f"{where}{key}"
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f"did you mean {where}{near[0]!s}?" if near else f"known are: {', '.join(known) or 'none'}"
+            raise ConfigError(f"unknown setting {name!r}; {hint}")
+        given[key] = _convert(hints[key], value, name)
+    return cls(**given)
+
+
+def to_dict(config: Any) -> dict[str, Any]:
+    """Plain values, ready for JSON and for `build`."""
+    values: dict[str, Any] = {}
+    for f in dataclasses.fields(config):
+        if not f.init:
+            continue
+        value = getattr(config, f.name)
+        if dataclasses.is_dataclass(value):
+            value = to_dict(value)
+        values[f.name] = list(value) if isinstance(value, tuple) else value
+    return values
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: there is no such configuration file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: expected TOML such as 'leaf_size = 400'; {error}") from None
+
+
+def parse_settings(settings: Iterable[str]) -> dict[str, Any]:
+    """`["a.b=1", "c=x"]` as nested values: {"a": {"b": 1}, "c": "x"}. Values are JSON, or else plain strings."""
+    nested: dict[str, Any] = {}
+    for setting in settings:
+        path, equals, text = setting.partition("=")
+        if not equals or not path.strip():
+            raise ConfigError(f"expected key=value such as tfidf.ngrams=2, got {setting!r}")
+        try:
+            value = json.loads(text)
+        except json.JSONDecodeError:
+            value = text
+        *parents, last = path.strip().split(".")
+        at = nested
+        for parent in parents:
+            at = at.setdefault(parent, {})
+            if not isinstance(at, dict):
+                raise ConfigError(f"{setting!r} sets a part of {parent!r}, which another setting gives a plain value")
+        at[last] = value
+    return nested
+
+
+def merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
+    """Later layers win, key by key, inside nested tables too."""
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        for key, value in layer.items():
+            old = merged.get(key)
+            merged[key] = merge(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+    return merged
+
+
+def _convert(hint: Any, value: Any, name: str) -> Any:
+    """`value` as the annotated type, without guessing: 1 is fine for a float, "1" or True is not fine for an int."""
+    origin, args = get_origin(hint), get_args(hint)
+    if dataclasses.is_dataclass(hint):
+        if isinstance(value, hint):  # type: ignore[arg-type]
+            return value
+        if not isinstance(value, Mapping):
+            raise ConfigError(f"{name} has settings of its own: give {name}.KEY=VALUE instead of {name}={value!r}")
+        return build(hint, value, f"{name}.")  # type: ignore[arg-type]
+    if origin is Literal:
+        if value in args:
+            return value
+        raise ConfigError(f"{name} must be one of {', '.join(map(str, args))}; got {value!r}")
+    if origin in (Union, types.UnionType):
+        if value is None and type(None) in args:
+            return None
+        return _convert(next(a for a in args if a is not type(None)), value, name)
+    if origin is tuple:
+        if not isinstance(value, (list, tuple)):
+            raise ConfigError(f"{name} must be a list; got {value!r}")
+        return tuple(_convert(args[0], item, name) for item in value)
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
+        return value
+    raise ConfigError(f"{name} must be {_spoken(hint)}; got {value!r}")
+
+
+def _spoken(hint: Any) -> str:
+    spoken = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+    return spoken.get(hint, str(hint))

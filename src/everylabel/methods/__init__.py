@@ -1,0 +1,1 @@
+"""The methods: each is its configuration, `fit`, `rank`, and the arrays it learned."""

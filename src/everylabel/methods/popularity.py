@@ -1,0 +1,36 @@
+"""The most frequent labels for every text: the floor that every method must beat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from everylabel.data.dataset import Dataset, Documents
+from everylabel.methods.base import Method, State
+from everylabel.types import Ranking
+
+
+@dataclass(kw_only=True)
+class Popularity(Method):
+    """Score = share of the training documents with the label. Fit O(pairs), rank O(n k)."""
+
+    name: ClassVar[str] = "popularity"
+
+    def _fit(self, dataset: Dataset) -> None:
+        pass  # the counts that every method keeps are all there is to learn
+
+    def _rank(self, documents: Documents, k: int) -> Ranking:
+        best = np.lexsort((np.arange(len(self.counts_)), -self.counts_))[:k]
+        scores = (self.counts_[best] / max(self.n_train_, 1)).astype(np.float32)
+        seen = scores > 0
+        ids = np.where(seen, best, -1).astype(np.int32)
+        scores = np.where(seen, scores, -np.inf).astype(np.float32)
+        return Ranking(np.tile(ids, (len(documents), 1)), np.tile(scores, (len(documents), 1)))
+
+    def _state(self) -> State:
+        return {}
+
+    def _restore(self, state: State) -> None:
+        pass

@@ -1,0 +1,53 @@
+"""The methods by name. A class is imported only when it is used, so that listing them costs nothing."""
+
+from __future__ import annotations
+
+import difflib
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+from everylabel.errors import ConfigError
+
+if TYPE_CHECKING:
+    from everylabel.methods.base import Method
+
+
+class Entry(NamedTuple):
+    target: str  # "module:Class"
+    needs: str
+    summary: str
+
+
+METHODS: dict[str, Entry] = {
+    "xr-linear": Entry(
+        "everylabel.methods.linear:XrLinear",
+        "labelled documents",
+        "linear ranker down a tree of labels, on TF-IDF: strong, fast, for any number of labels",
+    ),
+    "svm": Entry(
+        "everylabel.methods.linear:Svm",
+        "labelled documents",
+        "one linear classifier per label against all documents: the flat variant of xr-linear",
+    ),
+    "knn": Entry(
+        "everylabel.methods.neighbours:NearestNeighbours",
+        "labelled documents",
+        "labels of the most similar training documents",
+    ),
+    "popularity": Entry(
+        "everylabel.methods.popularity:Popularity",
+        "labelled documents",
+        "the most frequent labels, whatever the text: the floor that every method must beat",
+    ),
+}
+
+
+def method_class(name: str) -> type[Method]:
+    """The class behind a name; an unknown name is an error that suggests the nearest one."""
+    if name not in METHODS:
+        near = difflib.get_close_matches(name, METHODS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(METHODS)}"
+        raise ConfigError(f"unknown method {name!r}; {hint}")
+    module, _, attribute = METHODS[name].target.partition(":")
+    found: type[Method] = getattr(import_module(module), attribute)
+    return found
