@@ -42,7 +42,19 @@ if TYPE_CHECKING:
     from everylabel.store import load as load
     from everylabel.types import Ranking as Ranking
 
-__all__ = [*_EXPORTS, "method", "__version__"]
+__all__ = [
+    "Dataset",
+    "Documents",
+    "Label",
+    "LabelSet",
+    "Ranking",
+    "__version__",
+    "evaluate",
+    "load",
+    "load_dataset",
+    "load_documents",
+    "method",
+]
 
 
 def method(name: str, **settings: Any) -> Method:

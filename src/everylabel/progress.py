@@ -6,7 +6,7 @@ where the unit of work is not the item. A reporter is any object with `start`, `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol, TypeVar
@@ -40,7 +40,7 @@ def reporting(reporter: Reporter | None) -> Iterator[None]:
 def task(name: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
     reporter = _reporter.get()
     if reporter is None:
-        yield lambda amount: None
+        yield lambda _amount: None
         return
     key = reporter.start(name, total)
     try:
@@ -50,7 +50,7 @@ def task(name: str, total: int | None = None) -> Iterator[Callable[[int], None]]
 
 
 def steps(name: str, items: Iterable[T], total: int | None = None) -> Iterator[T]:
-    if total is None and hasattr(items, "__len__"):
+    if total is None and isinstance(items, Sized):
         total = len(items)
     with task(name, total) as advance:
         for item in items:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import platform
 import shutil
 import tempfile
@@ -108,7 +107,7 @@ def _write(method: Method, folder: Path) -> None:
         "files": files,
     }
     _write_json(folder / MANIFEST, manifest)
-    os.chmod(folder, 0o755)  # mkdtemp makes it private
+    folder.chmod(0o755)  # mkdtemp makes it private
 
 
 def _replace(path: Path, fresh: Path) -> None:
