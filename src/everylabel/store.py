@@ -33,7 +33,7 @@ _CSR_PARTS = ("data", "indices", "indptr", "shape")
 
 def save_method(method: Method, path: str | Path, *, overwrite: bool = True) -> None:
     """Write the model folder. An existing model is replaced (unless told not to); anything else there is left alone."""
-    path = Path(path)
+    path = Path(path).resolve()  # through a link: the link stays, what it points to is replaced
     if path.exists() and not (path / MANIFEST).is_file() and not (path.is_dir() and not any(path.iterdir())):
         raise ModelError(f"{path}: exists and is not a model; nothing was written: choose another folder")
     if path.exists() and not overwrite:
@@ -72,13 +72,15 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     if not (path / MANIFEST).is_file():
         raise ModelError(f"{path}: is not a model folder (no {MANIFEST}); make one with: everylabel fit DATA -o {path}")
     manifest = _read_json(path / MANIFEST)
-    if not isinstance(manifest, dict) or not {"format", "everylabel", "method", "config", "files"} <= set(manifest):
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("format"), int):
         raise ModelError(f"{path / MANIFEST}: is damaged (parts are missing); restore it from a copy, or fit again")
-    if not isinstance(manifest["format"], int) or manifest["format"] > FORMAT:
+    if manifest["format"] > FORMAT:  # before anything else: a newer format may have other parts
         raise ModelError(
-            f"{path}: written by everylabel {manifest['everylabel']} (model format {manifest['format']}), this is "
+            f"{path}: written by everylabel {manifest.get('everylabel')} (model format {manifest['format']}), this is "
             f"{__version__} (format {FORMAT}); upgrade: pip install --upgrade everylabel"
         )
+    if manifest.pop("sha256", None) != _digest_of(manifest):
+        raise ModelError(f"{path / MANIFEST}: is damaged (its checksum differs); restore it from a copy, or fit again")
     return manifest
 
 
@@ -106,7 +108,7 @@ def _write(method: Method, folder: Path) -> None:
         "n_train": method.n_train_,
         "files": files,
     }
-    _write_json(folder / MANIFEST, manifest)
+    _write_json(folder / MANIFEST, manifest | {"sha256": _digest_of(manifest)})
     folder.chmod(0o755)  # mkdtemp makes it private
 
 
@@ -115,27 +117,30 @@ def _replace(path: Path, fresh: Path) -> None:
         fresh.rename(path)
         return
     old = Path(tempfile.mkdtemp(prefix=f".{path.name}.old.", dir=path.parent))
-    path.rename(old / "model")
     try:
+        path.rename(old / "model")
         fresh.rename(path)
-    except OSError:
-        (old / "model").rename(path)
+    except BaseException:  # Ctrl-C between the two renames must not cost the old model
+        if not path.exists():
+            (old / "model").rename(path)
         raise
     finally:
-        shutil.rmtree(old, ignore_errors=True)
+        if path.exists():
+            shutil.rmtree(old, ignore_errors=True)
 
 
 def _verify(path: Path, manifest: dict[str, Any]) -> None:
+    missing = {"arrays.npz", "state.json", "labels.json"} - set(manifest["files"])
+    if missing:
+        raise ModelError(
+            f"{path / MANIFEST}: lists no {', '.join(sorted(missing))}; the model is incomplete: fit again"
+        )
     for name, expected in manifest["files"].items():
         file = path / name
         if Path(name).name != name or not file.is_file():
             raise ModelError(f"{file}: is missing; the model is incomplete: restore it from a copy, or fit again")
         if _digest(file) != expected["sha256"]:
             raise ModelError(f"{file}: is damaged (its checksum differs); restore it from a copy, or fit again")
-    if not {"arrays.npz", "state.json", "labels.json"} <= set(manifest["files"]):
-        raise ModelError(
-            f"{path / MANIFEST}: lists no {', '.join(manifest['files'])}; the model is incomplete: fit again"
-        )
 
 
 def _read_state(path: Path) -> State:
@@ -156,6 +161,10 @@ def _read_state(path: Path) -> State:
 def _digest(file: Path) -> str:
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _digest_of(manifest: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
 
 
 def _read_json(file: Path) -> Any:

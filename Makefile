@@ -1,0 +1,53 @@
+# Two commands do everything on a machine with python3 (3.11 or newer), pip and make:
+#   make demo    make test
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help setup demo test bench clean
+
+help:
+	@echo "make demo    fit on the embedded sample, show results by band and the tags of new texts"
+	@echo "make test    ruff, mypy and all tests"
+	@echo "make setup   make $(VENV) with the everylabel command in it (demo and test do this by themselves)"
+	@echo "make bench   run the benchmarks; writes benchmarks/results (some need data of your own: see their help)"
+	@echo "make clean   remove $(VENV) and the caches"
+
+setup: $(STAMP)
+
+# The stamp is made last: an interrupted set-up runs again.
+$(STAMP): pyproject.toml constraints.txt
+	@echo "== set-up: $(VENV), with the versions in constraints.txt"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "everylabel needs Python 3.11 or newer; this is $$($(PYTHON) --version). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+# Some systems ship venv without pip in it; their own pip then installs into the environment from outside.
+	@$(PYTHON) -m venv $(VENV) 2>/dev/null || $(PYTHON) -m venv --without-pip --clear $(VENV)
+	@if $(BIN)/python -m pip --version >/dev/null 2>&1; then \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'; \
+	else \
+		$(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'; \
+	fi
+	@touch $@
+
+demo: setup
+	@echo "== everylabel demo"
+	@$(BIN)/everylabel demo
+
+test: setup
+	@echo "== ruff check"
+	@$(BIN)/ruff check
+	@echo "== ruff format --check"
+	@$(BIN)/ruff format --check
+	@echo "== mypy"
+	@$(BIN)/mypy
+	@echo "== pytest"
+	@$(BIN)/python -m pytest
+
+bench: setup
+	@echo "== benchmarks"
+	@$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

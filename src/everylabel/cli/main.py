@@ -1,0 +1,58 @@
+"""The `everylabel` command: its commands, `--version`, and the streams set up so that output is UTF-8 everywhere."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Annotated
+
+import typer
+
+from everylabel import __version__
+from everylabel.cli.guard import INTERRUPTED
+from everylabel.cli.methods import methods
+
+app = typer.Typer(
+    name="everylabel",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,  # plain help: half the start-up time, and it can be piped
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"everylabel {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def everylabel(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Tag a text with the right labels out of a very large vocabulary.
+
+    Start with: everylabel demo
+    """
+
+
+app.command()(methods)
+
+
+def main() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A lone surrogate becomes \udXXX, which JSON reads back; nothing in a text may stop the output.
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    try:
+        app()
+    except KeyboardInterrupt:  # before or after a command's own handling
+        sys.exit(INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()

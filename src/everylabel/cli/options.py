@@ -1,0 +1,28 @@
+"""The arguments and options that several commands share, so that they read and behave the same everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+DEFAULT_METHOD = "xr-linear"
+
+Data = Annotated[Path, typer.Argument(metavar="DATA", help="Data: a folder or a file; its format is recognised.")]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of a model, written by `everylabel fit`.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
+Split = Annotated[str, typer.Option("--split", metavar="NAME", help="Which part of the data.")]
+OnBadRow = Annotated[
+    Literal["error", "skip"],
+    typer.Option("--on-bad-row", help="Stop at a row that cannot be read, or skip and count it."),
+]
+Config = Annotated[
+    Path | None,
+    typer.Option("--config", "-c", metavar="FILE", help="Settings in TOML; may name the method: method = 'knn'."),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", "-s", metavar="KEY=VALUE", help="One setting; wins over the file. May be repeated."),
+]

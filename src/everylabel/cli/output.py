@@ -1,0 +1,48 @@
+"""Results on stdout: JSON, tables and plain lines. Everything that is not a result goes to stderr (`note`)."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+
+
+def print_json(value: Any, *, indent: int | None = 2) -> None:
+    """UTF-8 whatever the locale is; a number that is not one becomes null, since JSON has no NaN."""
+    print(json.dumps(_plain(value), ensure_ascii=False, indent=indent, allow_nan=False))
+
+
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """The first column reads from the left, numbers from the right."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title or None, title_justify="left", title_style="bold", pad_edge=False, box=None)
+    for i, column in enumerate(columns):
+        table.add_column(column, justify="left" if i == 0 else "right", header_style="bold", no_wrap=i > 0)
+    for row in rows:
+        table.add_row(*row)
+    # A pipe or a file has no width: 80 columns would cut names that the reader may need.
+    console = Console(file=sys.stdout, highlight=False, markup=False, width=None if sys.stdout.isatty() else 140)
+    console.print(table)
+
+
+def note(message: str) -> None:
+    typer.echo(message, err=True)
+
+
+def is_terminal() -> bool:
+    return sys.stdout.isatty()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and value != value:
+        return None
+    return value
