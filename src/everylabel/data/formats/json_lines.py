@@ -1,0 +1,81 @@
+"""JSON lines, the base of four formats: one object a line, checked so that a wrong type is a bad row, not a crash."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from everylabel.data.formats.lines import first_lines, lines
+from everylabel.data.formats.rows import BadRows, Row, decoded, shown
+
+Object: TypeAlias = dict[str, Any]
+
+
+def parse(raw: bytes, where: str, bad: BadRows) -> Object | None:
+    """The object of one line, or None after it was reported as a bad row."""
+    text = decoded(raw, where, bad)
+    if text is None:
+        return None
+    try:
+        value = json.loads(text)
+        if b"\\u" in raw:  # only an escape can bring half a surrogate pair, which no file can be written with
+            json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        bad.add(where, "expected Unicode text, got half a surrogate pair (\\ud800 to \\udfff)", "remove that escape")
+    except (ValueError, RecursionError) as error:
+        bad.add(where, f"expected one JSON object a line, got {shown(text)} ({error})", "correct the line")
+    else:
+        if isinstance(value, dict):
+            return value
+        bad.add(where, f"expected a JSON object {{...}}, got {shown(value)}", "correct the line")
+    return None
+
+
+def objects(path: Path, bad: BadRows) -> Iterator[tuple[int, Object]]:
+    """Line numbers from 1 and objects; blank lines are passed over."""
+    name = path.name
+    for number, raw in enumerate(lines(path), 1):
+        if not raw or raw.isspace():
+            continue
+        value = parse(raw, f"{name}:{number}", bad)
+        if value is not None:
+            yield number, value
+
+
+def first_object(path: Path) -> Object:
+    """The first line's object to tell formats apart; empty when it is none."""
+    skipped = BadRows("skip")
+    return next((parse(line.encode(), path.name, skipped) or {} for line in first_lines(path)), {})
+
+
+def strings(value: object) -> list[str] | None:
+    """A list of texts or whole numbers as a list of texts; None when it is something else."""
+    if not isinstance(value, list):
+        return None
+    if not all(type(item) is str or type(item) is int for item in value):
+        return None
+    return [str(item) for item in value]
+
+
+def document(value: Object, file: str, line: int, bad: BadRows) -> Row | None:
+    """A document {"id"?, "title"?, "text", "labels"?}; without an id it gets its line number, counted from 0."""
+    text, title, given = value.get("text"), value.get("title") or "", value.get("labels")
+    doc_id = value.get("id")
+    labels = None if given is None else strings(given)
+    if doc_id is None:
+        doc_id = line - 1
+    if not isinstance(text, str):
+        got = f"{shown(text)}" if "text" in value else f"the keys {shown(list(value))}"
+        problem = f'expected a text under "text", got {got}'
+    elif not isinstance(title, str):
+        problem = f'expected a text under "title", got {shown(title)}'
+    elif type(doc_id) is not str and type(doc_id) is not int:
+        problem = f'expected a text or a number under "id", got {shown(doc_id)}'
+    elif given is not None and labels is None:
+        problem = f'expected a list of label ids under "labels", got {shown(given)}'
+    else:
+        return Row(str(doc_id), text, title, labels, None, file, line)
+    bad.add(f"{file}:{line}", problem, "correct the line")
+    return None

@@ -1,0 +1,286 @@
+"""Data sets, vocabularies and documents from files of any format: the way in for everything else."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
+from everylabel.data.formats import plain, vocabulary
+from everylabel.data.formats.registry import Format, detect_format, format_named
+from everylabel.data.formats.rows import WHOLE, BadRows, Entry, OnBadRow, Options, Row, Source, suffix_of
+from everylabel.errors import DataError
+from everylabel.types import Csr
+
+DEFAULTS = Options()
+
+
+@dataclass
+class Gathered:
+    """Rows as they arrive, in the arrays that documents and csr matrices are made of."""
+
+    ids: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    titles: list[str] = field(default_factory=list)
+    columns: array[int] = field(default_factory=lambda: array("i"))
+    values: array[float] = field(default_factory=lambda: array("f"))
+    ends: array[int] = field(default_factory=lambda: array("q", [0]))
+    width: int = -1  # of the features; -1 while no row has any
+
+    def add(self, row: Row) -> None:
+        self.ids.append(row.id)
+        self.texts.append(row.text)
+        self.titles.append(row.title)
+        if row.features is not None:
+            self.columns.frombytes(row.features.indices.tobytes())
+            self.values.frombytes(row.features.values.tobytes())
+            self.width = max(self.width, row.features.width)
+        self.ends.append(len(self.columns))
+
+    def documents(self) -> Documents:
+        features = None
+        if self.width >= 0:
+            parts = (np.array(self.values), np.array(self.columns), np.array(self.ends))
+            features = csr_matrix(parts, shape=(len(self.ids), self.width))
+        return Documents(self.ids, self.texts, self.titles, features)
+
+
+@dataclass
+class Truth:
+    """Pairs as they arrive. Without a vocabulary (`fixed` false), each new label id gets the next number."""
+
+    index: dict[str, int]
+    fixed: bool
+    columns: array[int] = field(default_factory=lambda: array("i"))
+    ends: array[int] = field(default_factory=lambda: array("q", [0]))
+
+    def add(self, labels: list[str]) -> None:
+        if self.fixed:
+            self.columns.extend([self.index[label] for label in labels])
+        else:
+            self.columns.extend([self.index.setdefault(label, len(self.index)) for label in labels])
+        self.ends.append(len(self.columns))
+
+    def pairs(self, numbers: np.ndarray, n_labels: int) -> Csr | None:
+        """Csr with label i moved to column numbers[i]; None when no document has a label."""
+        if not self.columns:
+            return None
+        columns = numbers[np.array(self.columns)].astype(np.int32)
+        ones = np.ones(len(columns), np.float32)
+        return csr_matrix((ones, columns, np.array(self.ends)), shape=(len(self.ends) - 1, n_labels))
+
+
+def open_source(
+    path: Path | str, format: str | None = None, bad: BadRows | None = None, options: Options = DEFAULTS
+) -> tuple[Format, Source]:
+    """The format's module and the source for it to read."""
+    module = format_named(format or detect_format(path))
+    return module, Source(Path(path), options, bad or BadRows())
+
+
+def options_from(
+    vocabulary: Path | str | None, text_column: str, label_column: str, label_separator: str, language: str
+) -> Options:
+    return Options(
+        text_column=text_column,
+        label_column=label_column,
+        label_separator=label_separator,
+        language=language,
+        vocabulary=None if vocabulary is None else Path(vocabulary),
+    )
+
+
+def load_dataset(
+    path: Path | str,
+    split: str = "train",
+    *,
+    on_bad_row: OnBadRow = "error",
+    bad_rows: BadRows | None = None,
+    format: str | None = None,
+    vocabulary: Path | str | None = None,
+    text_column: str = DEFAULTS.text_column,
+    label_column: str = DEFAULTS.label_column,
+    label_separator: str = DEFAULTS.label_separator,
+    language: str = DEFAULTS.language,
+) -> Dataset:
+    """One split of a data folder, or a file, of any known format, with the whole vocabulary.
+
+    Without a vocabulary the labels are those of all splits, sorted, named by their ids. Give `bad_rows` to learn
+    afterwards how many rows were skipped, and why.
+    """
+    bad = bad_rows if bad_rows is not None else BadRows(on_bad_row)
+    options = options_from(vocabulary, text_column, label_column, label_separator, language)
+    module, source = open_source(path, format, bad, options)
+    check_split(module, source.path, split)
+    entries = vocabulary_entries(module, source)
+    labels = None if entries is None else label_set(entries, bad)
+    truth = Truth(dict(labels.index) if labels is not None else {}, fixed=labels is not None)
+    gathered = Gathered()
+    for row in known_rows(module, source, split, labels):
+        gathered.add(row)
+        truth.add(row.labels or [])
+    numbers = np.arange(len(truth.index))
+    if labels is None:
+        labels = LabelSet.of(Label(name, name) for name in collected(module, source, split, truth.index))
+        numbers = np.array([labels.index[name] for name in truth.index], np.int64)
+    bad.report()
+    return Dataset(gathered.documents(), labels, truth.pairs(numbers, len(labels)), name=source.path.name)
+
+
+def load_labels(
+    path: Path | str,
+    *,
+    on_bad_row: OnBadRow = "error",
+    bad_rows: BadRows | None = None,
+    format: str | None = None,
+    vocabulary: Path | str | None = None,
+    language: str = DEFAULTS.language,
+) -> LabelSet:
+    """The vocabulary of a data folder, or of a vocabulary file (.jsonl, .tsv, .csv, .ttl, .rdf, .nt, .txt)."""
+    bad = bad_rows if bad_rows is not None else BadRows(on_bad_row)
+    if Path(path).is_file() and format is None:
+        vocabulary = vocabulary or path
+    if vocabulary is not None:
+        labels = label_set(vocabulary_file(Path(vocabulary), bad, language), bad)
+    else:
+        options = replace(DEFAULTS, language=language)
+        labels = source_labels(*open_source(path, format, bad, options))
+    bad.report()
+    return labels
+
+
+def vocabulary_file(file: Path, bad: BadRows, language: str) -> Iterator[Entry]:
+    return vocabulary.read(file, bad, language)
+
+
+def load_documents(
+    source: Path | str | BinaryIO,
+    split: str | None = None,
+    *,
+    on_bad_row: OnBadRow = "error",
+    bad_rows: BadRows | None = None,
+    format: str | None = None,
+    text_column: str = DEFAULTS.text_column,
+) -> Documents:
+    """Documents to be tagged: JSON lines, plain text (a document a line), a binary stream, or a data folder's split."""
+    bad = bad_rows if bad_rows is not None else BadRows(on_bad_row)
+    gathered = Gathered()
+    for row in document_rows(source, split, bad, format, text_column):
+        gathered.add(row)
+    bad.report()
+    return gathered.documents()
+
+
+def stream_documents(
+    source: Path | str | BinaryIO,
+    split: str | None = None,
+    *,
+    size: int = 1024,
+    on_bad_row: OnBadRow = "error",
+    bad_rows: BadRows | None = None,
+    format: str | None = None,
+    text_column: str = DEFAULTS.text_column,
+) -> Iterator[Documents]:
+    """As `load_documents`, in parts of at most `size` documents, for input of any length."""
+    bad = bad_rows if bad_rows is not None else BadRows(on_bad_row)
+    rows = document_rows(source, split, bad, format, text_column)
+    while part := list(islice(rows, size)):
+        gathered = Gathered()
+        for row in part:
+            gathered.add(row)
+        yield gathered.documents()
+    bad.report()
+
+
+def document_rows(
+    source: Path | str | BinaryIO, split: str | None, bad: BadRows, format: str | None, text_column: str
+) -> Iterator[Row]:
+    if not isinstance(source, Path | str):
+        return plain.read_stream(source, bad)
+    path = Path(source)
+    if format is None and path.is_file() and suffix_of(path) in (".txt", "", ".json"):
+        return plain.read_file(path, bad)
+    module, opened = open_source(path, format, bad, replace(DEFAULTS, text_column=text_column))
+    names = module.splits(path)
+    if split is None and path.is_dir() and len(names) != 1:
+        raise DataError(f"{path}: expected one split to read, and there are {', '.join(names) or 'none'}; name one")
+    chosen = split or names[0]
+    check_split(module, path, chosen)
+    return module.read_documents(opened, chosen)
+
+
+def check_split(module: Format, path: Path, split: str) -> None:
+    names = module.splits(path)
+    if path.is_dir() and split not in names and names != [WHOLE]:
+        raise DataError(
+            f"{path}: there is no split {split!r} in this {module.NAME} data; there are: {', '.join(names)}"
+        )
+
+
+def vocabulary_entries(module: Format, source: Source) -> Iterator[Entry] | None:
+    file = source.options.vocabulary
+    if file is not None:
+        return vocabulary.read(file, source.bad, source.options.language, module.NUMBERED)
+    return module.read_labels(source)
+
+
+def label_set(entries: Iterable[Entry], bad: BadRows) -> LabelSet:
+    """The vocabulary; a label without a name gets its id for one, and a second label of one id is a bad row."""
+    found: dict[str, Label] = {}
+    for label, where in entries:
+        if label.id in found:
+            bad.add(where, f"label id {label.id!r} occurs twice in the vocabulary", "remove one of them")
+        else:
+            found[label.id] = label if label.name else replace(label, name=label.id)
+    return LabelSet.of(found.values())
+
+
+def source_labels(module: Format, source: Source) -> LabelSet:
+    """The vocabulary of the data, collected from all documents when there is no file for it."""
+    entries = vocabulary_entries(module, source)
+    if entries is not None:
+        return label_set(entries, source.bad)
+    return LabelSet.of(Label(name, name) for name in collected(module, source, None, {}))
+
+
+def collected(module: Format, source: Source, done: str | None, seen: dict[str, int]) -> list[str]:
+    """All label ids of the documents, sorted; `done` is a split whose ids are in `seen` already.
+
+    Every split counts, so that training and test data get the same numbers; bad rows of other splits don't matter here.
+    """
+    ids = set(seen)
+    quiet = replace(source, bad=BadRows("skip"))
+    for split in module.splits(source.path):
+        if split != done and source.path.is_dir():
+            for row in module.read_documents(quiet, split):
+                ids.update(row.labels or [])
+    return sorted(ids, key=lambda name: (len(name), name) if name.isdigit() else (1 << 30, name))
+
+
+def known_rows(module: Format, source: Source, split: str, labels: LabelSet | None) -> Iterator[Row]:
+    """The rows whose labels are all in the vocabulary; the others are bad rows."""
+    if names := module.splits(source.path):
+        split = split if split in names else names[0]
+    known = None if labels is None else labels.index
+    for row in module.read_documents(source, split):
+        unknown = None
+        if known is not None and row.labels:
+            unknown = next((label for label in row.labels if label not in known), None)
+        if unknown is None:
+            yield row
+        else:
+            source.bad.add(row.where, f"label {unknown!r} is not in {vocabulary_name(source)}", "add it")
+
+
+def vocabulary_name(source: Source) -> str:
+    if source.options.vocabulary is not None:
+        return source.options.vocabulary.name
+    file = vocabulary.find(source.path if source.path.is_dir() else source.path.parent)
+    return "the vocabulary" if file is None else file.name

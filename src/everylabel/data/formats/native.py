@@ -1,0 +1,123 @@
+"""The native layout: `labels.jsonl` and `train.jsonl`, `dev.jsonl`, `test.jsonl`, each also as .gz.
+
+A label is {"id", "name", "description"?, "alternatives"?, "parents"?}, a document {"id", "title"?, "text", "labels"?}.
+A single file of documents uses the `labels.jsonl` beside it, if there is one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from everylabel.data.dataset import Label
+from everylabel.data.formats.json_lines import Object, document, objects, strings
+from everylabel.data.formats.lines import created
+from everylabel.data.formats.rows import (
+    BadRows,
+    Entry,
+    Row,
+    Source,
+    Target,
+    existing,
+    shown,
+    split_file,
+    split_files,
+    suffix_of,
+)
+
+NAME = "native"
+SUFFIXES = (".jsonl",)
+NUMBERED = False
+
+
+def detect(path: Path) -> bool:
+    if path.is_file():
+        return suffix_of(path) in SUFFIXES
+    return bool(splits(path)) or (
+        vocabulary_file(path) is not None and not split_files(path, (".csv", ".tsv", ".txt", ".parquet"))
+    )
+
+
+def splits(path: Path) -> list[str]:
+    return list(split_files(path, SUFFIXES))
+
+
+def vocabulary_file(path: Path) -> Path | None:
+    return existing(path if path.is_dir() else path.parent, "labels.jsonl")
+
+
+def read_labels(source: Source) -> Iterator[Entry] | None:
+    file = vocabulary_file(source.path)
+    return None if file is None else read_vocabulary(file, source.bad)
+
+
+def read_vocabulary(file: Path, bad: BadRows) -> Iterator[Entry]:
+    for number, value in objects(file, bad):
+        label = label_of(value, f"{file.name}:{number}", bad)
+        if label is not None:
+            yield Entry(label, f"{file.name}:{number}")
+
+
+def label_of(value: Object, where: str, bad: BadRows) -> Label | None:
+    label_id, name, description = value.get("id"), value.get("name") or "", value.get("description") or ""
+    alternatives, parents = strings(value.get("alternatives") or []), strings(value.get("parents") or [])
+    if type(label_id) is not str and type(label_id) is not int:
+        problem = f'expected a label with a text under "id", got {shown(value)}'
+    elif not isinstance(name, str) or not isinstance(description, str):
+        problem = f'expected texts under "name" and "description", got {shown(name)} and {shown(description)}'
+    elif alternatives is None or parents is None:
+        problem = 'expected lists of texts under "alternatives" and "parents"'
+    else:
+        return Label(str(label_id), name, description, tuple(alternatives), tuple(parents))
+    bad.add(where, problem, "correct the line")
+    return None
+
+
+def read_documents(source: Source, split: str) -> Iterator[Row]:
+    file = split_file(source.path, split, split_files(source.path, SUFFIXES))
+    for number, value in objects(file, source.bad):
+        row = document(value, file.name, number, source.bad)
+        if row is not None:
+            yield row
+
+
+def write_labels(target: Target) -> None:
+    with created(target.into("labels.jsonl").path) as out:
+        for label in target.labels.labels:
+            out.write(json_line(label_object(label)))
+
+
+def label_object(label: Label) -> Object:
+    value: Object = {"id": label.id, "name": label.name}
+    if label.description:
+        value["description"] = label.description
+    if label.alternatives:
+        value["alternatives"] = list(label.alternatives)
+    if label.parents:
+        value["parents"] = list(label.parents)
+    return value
+
+
+def write_split(target: Target, split: str, rows: Iterable[Row]) -> None:
+    write_file(target.into(f"{split}.jsonl"), rows)
+
+
+def write_file(target: Target, rows: Iterable[Row]) -> None:
+    with created(target.path) as out:
+        for row in rows:
+            out.write(json_line(document_object(row)))
+
+
+def document_object(row: Row) -> Object:
+    value: Object = {"id": row.id}
+    if row.title:
+        value["title"] = row.title
+    value["text"] = row.text
+    if row.labels is not None:
+        value["labels"] = row.labels
+    return value
+
+
+def json_line(value: Object) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode() + b"\n"

@@ -1,0 +1,147 @@
+"""PECOS: `X.trn.txt` (one text a line), `Y.trn.npz` (csr), `output-items.txt` (one label name a line).
+
+Also text2text files, `0,1<TAB>text` or `0:0.5,1:1.0<TAB>text`, with `output-items.txt` beside them. Labels are
+numbered from 0 by their line in `output-items.txt`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import csr_matrix, load_npz, save_npz
+
+from everylabel.data.dataset import pairs_from_lists
+from everylabel.data.formats import vocabulary
+from everylabel.data.formats.lines import created, first_lines, lines, opened
+from everylabel.data.formats.rows import (
+    SPLIT_NAMES,
+    Entry,
+    Row,
+    Source,
+    Target,
+    decoded,
+    existing,
+    numbered_labels,
+    shown,
+    split_file,
+    split_files,
+)
+from everylabel.data.formats.vocabulary import one_line
+from everylabel.errors import DataError
+from everylabel.types import Csr
+
+NAME = "pecos"
+NUMBERED = True
+SHORT = {"train": "trn", "dev": "val", "test": "tst"}
+ITEMS = "output-items.txt"
+
+
+def detect(path: Path) -> bool:
+    if path.is_dir():
+        return bool(matrix_splits(path)) or (existing(path, ITEMS) is not None and bool(split_files(path, (".txt",))))
+    return existing(path.parent, ITEMS) is not None and any("\t" in line for line in first_lines(path))
+
+
+def matrix_splits(path: Path) -> list[str]:
+    if not path.is_dir():
+        return []
+    return [split for split in SPLIT_NAMES if existing(path, f"X.{SHORT[split]}.txt")]
+
+
+def splits(path: Path) -> list[str]:
+    return matrix_splits(path) or list(split_files(path, (".txt",)))
+
+
+def read_labels(source: Source) -> Iterator[Entry] | None:
+    folder = source.path if source.path.is_dir() else source.path.parent
+    items = existing(folder, ITEMS)
+    if items is not None:
+        return vocabulary.read_numbered(items, source.bad)
+    for split in matrix_splits(folder):
+        file = folder / f"Y.{SHORT[split]}.npz"
+        if file.is_file():
+            return numbered_labels(read_npz(file).shape[1], file)
+    return None
+
+
+def read_documents(source: Source, split: str) -> Iterator[Row]:
+    if split in matrix_splits(source.path):
+        return read_matrix(source, split)
+    return read_text2text(source, split_file(source.path, split, split_files(source.path, (".txt",))))
+
+
+def read_matrix(source: Source, split: str) -> Iterator[Row]:
+    file = existing(source.path, f"X.{SHORT[split]}.txt") or source.path
+    truth = source.path / f"Y.{SHORT[split]}.npz"
+    pairs = read_npz(truth) if truth.is_file() else None
+    number = 0
+    for number, raw in enumerate(lines(file), 1):
+        if pairs is not None and number > pairs.shape[0]:
+            break
+        text = decoded(raw, f"{file.name}:{number}", source.bad)
+        if text is not None:
+            labels = None if pairs is None else [str(i) for i in pairs[number - 1].indices]
+            yield Row(str(number - 1), text, "", labels, None, file.name, number)
+    if pairs is not None and number != pairs.shape[0]:
+        raise DataError(
+            f"{file}: expected {pairs.shape[0]} lines, as {truth.name} has rows; got another number: align them"
+        )
+
+
+def read_npz(file: Path) -> Csr:
+    """A sparse matrix; scipy and numpy never unpickle here, so a hostile file cannot run code."""
+    try:
+        with opened(file) as (_, content):
+            matrix = csr_matrix(load_npz(content))
+        matrix.eliminate_zeros()
+        matrix.check_format(full_check=True)
+    except DataError:
+        raise
+    except Exception as error:  # a damaged archive fails in zipfile, zlib, numpy or scipy, each in its own way
+        raise DataError(
+            f"{file}: expected a sparse matrix saved by scipy.sparse.save_npz ({error}); save it again"
+        ) from error
+    return matrix
+
+
+def read_text2text(source: Source, file: Path) -> Iterator[Row]:
+    for number, raw in enumerate(lines(file), 1):
+        where = f"{file.name}:{number}"
+        line = decoded(raw, where, source.bad)
+        if not line:
+            continue
+        numbers, tab, text = line.partition("\t")
+        try:
+            labels = [label for label in map(relevant, numbers.split(",")) if label] if numbers.strip() else []
+        except ValueError:
+            tab = ""
+        if tab:
+            yield Row(str(number - 1), text, "", labels, None, file.name, number)
+        else:
+            source.bad.add(
+                where, f"expected 'label,label<TAB>text' with numbers for labels, got {shown(line)}", "correct it"
+            )
+
+
+def relevant(item: str) -> str:
+    """The label of `7` or `7:0.5`; empty when its relevance is 0."""
+    label, _, relevance = item.partition(":")
+    if int(label) < 0:
+        raise ValueError(label)
+    return str(int(label)) if not relevance or float(relevance) != 0 else ""
+
+
+def write_labels(target: Target) -> None:
+    vocabulary.write_names(Target(target.path / ITEMS, target.labels, target.options))
+
+
+def write_split(target: Target, split: str, rows: Iterable[Row]) -> None:
+    """Texts are streamed; only the pairs are held until the matrix can be written."""
+    index, truth = target.labels.index, []
+    with created(target.path / f"X.{SHORT[split]}.txt") as out:
+        for row in rows:
+            out.write(one_line(row.full_text).encode() + b"\n")
+            truth.append(np.array([index[label] for label in row.labels or []], np.int32))
+    save_npz(target.path / f"Y.{SHORT[split]}.npz", pairs_from_lists(truth, len(target.labels)))

@@ -1,0 +1,108 @@
+"""Which formats there are, and which one a folder or file is in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Protocol, cast, runtime_checkable
+
+from everylabel.data.formats import (
+    annif,
+    annif_folder,
+    attentionxml,
+    csv_file,
+    libmultilabel,
+    native,
+    parquet,
+    pecos,
+    xmc_bow,
+    xmc_raw,
+    xmc_split,
+)
+from everylabel.data.formats.rows import Entry, Row, Source, Target
+from everylabel.errors import ConfigError, DataError
+
+
+class Format(Protocol):
+    """What each format's module has: a module is the format, there is no class."""
+
+    NAME: str
+    NUMBERED: bool  # whether documents name labels by number, so that a vocabulary's line numbers are their ids
+
+    def detect(self, path: Path, /) -> bool: ...
+
+    def splits(self, path: Path, /) -> list[str]: ...
+
+    def read_labels(self, source: Source, /) -> Iterator[Entry] | None: ...
+
+    def read_documents(self, source: Source, split: str, /) -> Iterator[Row]: ...
+
+
+@runtime_checkable
+class Writable(Protocol):
+    """What a format's module has besides, when it can be written as a folder."""
+
+    def write_labels(self, target: Target, /) -> None: ...
+
+    def write_split(self, target: Target, split: str, rows: Iterable[Row], /) -> None: ...
+
+
+@runtime_checkable
+class WritableFile(Protocol):
+    """... and when one split can be written as one file."""
+
+    def write_file(self, target: Target, rows: Iterable[Row], /) -> None: ...
+
+
+# The order is that of detection: the ones known by a peculiar file name or content come first, as the later ones
+# would take their files too (Annif's are .csv and .jsonl files, a bag of words is a .txt file, ...).
+MODULES: tuple[Format, ...] = (
+    cast(Format, xmc_raw),
+    cast(Format, xmc_split),
+    cast(Format, pecos),
+    cast(Format, attentionxml),
+    cast(Format, parquet),
+    cast(Format, annif),
+    cast(Format, native),
+    cast(Format, csv_file),
+    cast(Format, xmc_bow),
+    cast(Format, libmultilabel),
+    cast(Format, annif_folder),
+)
+FORMATS: dict[str, Format] = {module.NAME: module for module in MODULES}
+SHOWN_FILES = 8
+
+
+def format_named(name: str) -> Format:
+    if name not in FORMATS:
+        raise ConfigError(f"unknown format {name!r}; choose one of {', '.join(FORMATS)}")
+    return FORMATS[name]
+
+
+def detect_format(path: Path | str) -> str:
+    """The name of the format of a folder or file, by looking at file names and first lines."""
+    path = Path(path)
+    if not path.exists():
+        raise DataError(f"{path}: expected a data folder or file, and there is none; check the path")
+    found = next((name for name, module in FORMATS.items() if module.detect(path)), None)
+    if found is None:
+        raise DataError(
+            f"{path}: expected data in one of the formats {', '.join(FORMATS)}, got {what_is_there(path)}; "
+            "name the format, or convert the data to the native layout (labels.jsonl, train.jsonl, ...)"
+        )
+    return found
+
+
+def what_is_there(path: Path) -> str:
+    if path.is_file():
+        return f"a file ending in {path.suffix!r}"
+    names = sorted(file.name for file in path.iterdir())
+    if not names:
+        return "an empty folder"
+    more = f" and {len(names) - SHOWN_FILES} more" if len(names) > SHOWN_FILES else ""
+    return f"the files {', '.join(names[:SHOWN_FILES])}{more}"
+
+
+def available_splits(path: Path | str, format: str | None = None) -> list[str]:
+    """The splits there are, of train, dev, test; a file is one split, named 'all' when its name is not one of these."""
+    return format_named(format or detect_format(path)).splits(Path(path))

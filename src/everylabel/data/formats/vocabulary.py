@@ -1,0 +1,110 @@
+"""Vocabulary files of any kind, told apart by their suffix; used by every format and by the option `vocabulary`.
+
+- `.jsonl`: as in the native layout;
+- `.tsv`: Annif's `<uri><TAB>name[<TAB>notation]`; the notation is left out, it is no name;
+- `.csv`: Annif's `uri,notation,label_en`, or the columns `id,name,description`;
+- `.ttl`, `.rdf`, `.nt`: SKOS, by rdflib;
+- `.txt`: one name a line; the id is the name, or the line's number from 0 where the documents hold numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from everylabel.data.dataset import Label
+from everylabel.data.formats import native, skos
+from everylabel.data.formats.delimited import table
+from everylabel.data.formats.lines import created, lines
+from everylabel.data.formats.rows import BadRows, Entry, Source, Target, decoded, existing, shown, stem_of, suffix_of
+from everylabel.errors import DataError
+
+SUFFIXES = (".jsonl", ".csv", ".tsv", *skos.SUFFIXES)
+STEMS = ("labels", "vocab", "vocabulary", "subjects")
+
+
+def find(folder: Path) -> Path | None:
+    """The vocabulary in a folder: `labels.jsonl`, then files named like one, then any SKOS file."""
+    files = [file for file in sorted(folder.iterdir()) if file.is_file()]
+    named = [file for file in files if suffix_of(file) in SUFFIXES and stem_of(file).lower() in STEMS]
+    thesauri = [file for file in files if suffix_of(file) in skos.SUFFIXES]
+    return existing(folder, "labels.jsonl") or next(iter([*named, *thesauri]), None)
+
+
+def found_labels(source: Source) -> Iterator[Entry] | None:
+    """The labels of the vocabulary beside the data; None when there is none."""
+    file = find(source.path if source.path.is_dir() else source.path.parent)
+    return None if file is None or file == source.path else read(file, source.bad, source.options.language)
+
+
+def read(file: Path, bad: BadRows, language: str = "en", numbered: bool = False) -> Iterator[Entry]:
+    suffix = suffix_of(file)
+    if suffix == ".jsonl":
+        return native.read_vocabulary(file, bad)
+    if suffix in skos.SUFFIXES:
+        return skos.read_vocabulary(file, language)
+    if suffix == ".tsv":
+        return read_tsv(file, bad)
+    if suffix == ".csv":
+        return read_csv(file, bad, language)
+    if suffix == ".txt":
+        return read_numbered(file, bad) if numbered else read_names(file, bad)
+    raise DataError(f"{file}: expected a vocabulary ending in {', '.join(SUFFIXES)} or .txt, got {suffix!r}; rename it")
+
+
+def named_lines(file: Path, bad: BadRows) -> Iterator[tuple[int, str]]:
+    for number, raw in enumerate(lines(file), 1):
+        text = decoded(raw, f"{file.name}:{number}", bad)
+        if text is not None:
+            yield number, text
+
+
+def read_numbered(file: Path, bad: BadRows) -> Iterator[Entry]:
+    for number, name in named_lines(file, bad):
+        yield Entry(Label(str(number - 1), name.strip()), f"{file.name}:{number}")
+
+
+def read_names(file: Path, bad: BadRows) -> Iterator[Entry]:
+    for number, name in named_lines(file, bad):
+        if name.strip():
+            yield Entry(Label(name.strip(), name.strip()), f"{file.name}:{number}")
+
+
+def read_tsv(file: Path, bad: BadRows) -> Iterator[Entry]:
+    for number, line in named_lines(file, bad):
+        if not line.strip():
+            continue
+        uri, _, rest = line.partition("\t")
+        name = rest.partition("\t")[0].strip()
+        yield Entry(Label(bare_uri(uri), name), f"{file.name}:{number}")
+
+
+def read_csv(file: Path, bad: BadRows, language: str) -> Iterator[Entry]:
+    for number, cells in table(file, bad):
+        label_id = cells.get("uri") or cells.get("id")
+        if not label_id:
+            bad.add(f"{file.name}:{number}", f"expected a column 'uri' or 'id', got {shown(cells)}", "add the id")
+            continue
+        name = cells.get(f"label_{language}") or cells.get("name") or cells.get("label") or any_language(cells)
+        yield Entry(Label(bare_uri(label_id), name, cells.get("description", "")), f"{file.name}:{number}")
+
+
+def any_language(cells: dict[str, str]) -> str:
+    return next((cell for column, cell in cells.items() if column.startswith("label_") and cell), "")
+
+
+def bare_uri(uri: str) -> str:
+    """Without the angle brackets around it."""
+    return uri.strip().removeprefix("<").removesuffix(">")
+
+
+def one_line(text: str) -> str:
+    """A text for formats that know neither line breaks nor tabs in one."""
+    return " ".join(part for part in text.replace("\t", "\n").splitlines() if part)
+
+
+def write_names(target: Target) -> None:
+    """One name a line, in the order of the labels' numbers."""
+    with created(target.path) as out:
+        for label in target.labels.labels:
+            out.write(one_line(label.name).encode() + b"\n")
