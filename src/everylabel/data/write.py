@@ -1,0 +1,199 @@
+"""From one format to another, row by row, and the sample corpus as a folder; a target is whole or not there at all."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+
+from everylabel.data.formats.load import (
+    DEFAULTS,
+    check_split,
+    known_rows,
+    open_source,
+    options_from,
+    source_labels,
+)
+from everylabel.data.formats.registry import (
+    FORMATS,
+    Format,
+    Writable,
+    WritableFile,
+    detect_format,
+    format_named,
+)
+from everylabel.data.formats.rows import WHOLE, BadRows, OnBadRow, Options, Row, Source, Target, suffix_of
+from everylabel.errors import ConfigError, DataError
+
+FILE_FORMATS = {".jsonl": "native", ".csv": "csv", ".parquet": "parquet", ".tsv": "annif", ".txt": "libmultilabel"}
+SAMPLE_FILES = ("labels.jsonl", "train.jsonl", "dev.jsonl", "test.jsonl")
+
+
+@dataclass
+class Converted:
+    """What was written: the target, its format, and the number of labels and of documents a split."""
+
+    path: Path
+    format: str
+    n_labels: int
+    n_docs: dict[str, int] = field(default_factory=dict)
+
+
+def convert(
+    src: Path | str,
+    dst: Path | str,
+    to: str | None = None,
+    *,
+    split: str | None = None,
+    gzip: bool = False,
+    overwrite: bool = False,
+    on_bad_row: OnBadRow = "error",
+    bad_rows: BadRows | None = None,
+    format: str | None = None,
+    vocabulary: Path | str | None = None,
+    text_column: str = DEFAULTS.text_column,
+    label_column: str = DEFAULTS.label_column,
+    label_separator: str = DEFAULTS.label_separator,
+    language: str = DEFAULTS.language,
+) -> Converted:
+    """Data in another format (`to`; by the target's suffix, else native): a folder, or one split as one file.
+
+    A target ending in .jsonl, .csv, .parquet, .tsv or .txt (and .gz) is a file; `split` says which split it gets.
+    Memory holds the vocabulary and one row; formats with matrices or counts up front hold the pairs too.
+    """
+    target = Path(dst)
+    bad = bad_rows if bad_rows is not None else BadRows(on_bad_row)
+    options = options_from(vocabulary, text_column, label_column, label_separator, language)
+    module, source = open_source(src, format, bad, options)
+    as_file = suffix_of(target) in FILE_FORMATS
+    chosen = format_named(to or FILE_FORMATS.get(suffix_of(target), "native"))
+    check_writer(chosen, as_file, target)
+    splits = chosen_splits(module, source.path, split, as_file)
+    check_target(target, source.path, overwrite)
+    labels = source_labels(module, source)
+    done = Converted(target, chosen.NAME, len(labels))
+    plan = Plan(module, source, Target(target, labels, written_options(options, chosen), gzip), done)
+    with replaced(target) as partial:
+        if as_file:
+            plan.write_file(chosen, partial, splits[0])
+        else:
+            partial.mkdir()
+            plan.write_folder(chosen, partial, splits)
+    bad.report()
+    return done
+
+
+@dataclass
+class Plan:
+    """One conversion: rows of the source, checked and counted on their way to the writer."""
+
+    module: Format
+    source: Source
+    target: Target
+    done: Converted
+
+    def write_file(self, writer: Format, path: Path, split: str) -> None:
+        assert isinstance(writer, WritableFile)
+        writer.write_file(self.target_at(path), self.rows(writer, split))
+
+    def write_folder(self, writer: Format, path: Path, splits: list[str]) -> None:
+        assert isinstance(writer, Writable)
+        target = self.target_at(path)
+        writer.write_labels(target)
+        for split in splits:
+            writer.write_split(target, "train" if split == WHOLE else split, self.rows(writer, split))
+
+    def target_at(self, path: Path) -> Target:
+        return Target(path, self.target.labels, self.target.options, self.target.gz)
+
+    def rows(self, writer: Format, split: str) -> Iterator[Row]:
+        self.done.n_docs[split] = 0
+        for row in known_rows(self.module, self.source, split, self.target.labels):
+            if row.features is not None and not row.text and writer.NAME != "xmc-bow":
+                raise DataError(
+                    f"{row.where}: {self.module.NAME} data hold numbers in place of texts, which {writer.NAME} cannot; "
+                    "convert the raw texts of this data set, or use --to xmc-bow"
+                )
+            self.done.n_docs[split] += 1
+            yield row
+
+
+def written_options(options: Options, writer: Format) -> Options:
+    """Columns are named by our own defaults when written, whatever the source calls them."""
+    return Options(label_separator=options.label_separator) if writer.NAME == "csv" else DEFAULTS
+
+
+def check_writer(writer: Format, as_file: bool, target: Path) -> None:
+    if not isinstance(writer, Writable):
+        able = [name for name, module in FORMATS.items() if isinstance(module, Writable)]
+        raise ConfigError(f"{writer.NAME} data can be read, not written; choose one of {', '.join(able)}")
+    if as_file and not isinstance(writer, WritableFile):
+        raise ConfigError(
+            f"{target}: {writer.NAME} data are a folder; give a target without the suffix {target.suffix}"
+        )
+
+
+def chosen_splits(module: Format, path: Path, split: str | None, as_file: bool) -> list[str]:
+    if split is not None:
+        check_split(module, path, split)
+        return [split]
+    splits = module.splits(path)
+    if as_file and len(splits) != 1:
+        raise DataError(
+            f"{path}: one file holds one split, and there are {', '.join(splits) or 'none'}; name one of them"
+        )
+    return splits
+
+
+def check_target(target: Path, source: Path | None, overwrite: bool) -> None:
+    """Refuses what would lose something: an existing target, the source itself, a folder that is no data."""
+    if not target.exists():
+        return
+    if not overwrite:
+        raise DataError(f"{target}: the target exists already; choose another name, or pass --overwrite")
+    if source is not None and source.resolve().is_relative_to(target.resolve()):
+        raise DataError(f"{target}: the target holds the source {source}; choose another name")
+    if target.is_dir() and any(target.iterdir()):
+        try:
+            detect_format(target)
+        except DataError:
+            raise DataError(
+                f"{target}: this folder is not a data set, so it is not overwritten; remove it first"
+            ) from None
+
+
+@contextmanager
+def replaced(target: Path) -> Iterator[Path]:
+    """A name beside the target to write to; it takes the target's place at the end, or is removed on any error."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # The suffix stays, as it decides about compression.
+    partial = target.with_name(f".{uuid.uuid4().hex[:8]}.partial.{target.name}")
+    try:
+        yield partial
+        if target.is_dir():  # a folder cannot be renamed over a full one
+            old = target.with_name(f".{uuid.uuid4().hex[:8]}.old.{target.name}")
+            target.rename(old)
+            partial.rename(target)
+            shutil.rmtree(old)
+        else:
+            partial.replace(target)
+    finally:
+        if partial.is_dir():
+            shutil.rmtree(partial)
+        else:
+            partial.unlink(missing_ok=True)
+
+
+def sample(dst: Path | str, *, overwrite: bool = False) -> Path:
+    """The sample corpus that comes with the package, as a folder in the native layout."""
+    target = Path(dst)
+    check_target(target, None, overwrite)
+    with replaced(target) as partial:
+        partial.mkdir()
+        for name in SAMPLE_FILES:
+            (partial / name).write_bytes((files("everylabel") / "sample" / name).read_bytes())
+    return target
