@@ -18,7 +18,7 @@ State = dict[str, Any]
 
 @dataclass(kw_only=True)
 class Method(ABC):
-    """Subclasses add fields (their settings) and `_fit`, `_rank`, `_state`, `_restore`. Learned attributes end in `_`."""
+    """Subclasses add fields (settings) and `_fit`, `_rank`, `_state`, `_restore`. Learned attributes end in `_`."""
 
     name: ClassVar[str]
     needs_pairs: ClassVar[bool] = True
@@ -58,7 +58,7 @@ class Method(ABC):
         self._require_fitted()
         save_method(self, path, overwrite=overwrite)
 
-    def check(self) -> None:
+    def check(self) -> None:  # noqa: B027 (most methods have nothing to check)
         """Raise ConfigError for settings that cannot work."""
 
     def state(self) -> State:

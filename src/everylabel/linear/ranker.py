@@ -1,0 +1,136 @@
+"""The linear ranker: one classifier a node of the label tree, trained level by level, searched with a beam.
+
+Papers/003 step 5 and its sibling XR-Linear. Negatives of a node: documents of its siblings (teacher forcing), and, with
+`matcher_negatives`, documents that the levels above send to its parent although they do not belong there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse import vstack as stack_rows
+
+from everylabel.errors import ConfigError
+from everylabel.linear.solver import Features, SolverConfig, train_level
+from everylabel.parallel import parallel_map
+from everylabel.progress import task
+from everylabel.tree.build import LabelTree
+from everylabel.types import Csr, Ranking
+
+_DOCS_PER_CALL = 256
+
+
+@dataclass(kw_only=True)
+class LinearRanker:
+    """Fit O(per level: documents x siblings), rank O(per document: levels x beam x branch); see kernels and scoring.
+
+    Learned: `tree_` and `weights_`, all levels' weights (columns + bias, nodes) one below the other.
+    """
+
+    solver: SolverConfig = field(default_factory=SolverConfig)
+    beam: int = 10
+    matcher_negatives: bool = True
+    random_state: int = 0
+
+    def fit(self, features: Features, pairs: Csr, tree: LabelTree) -> Self:
+        self.solver.check()
+        if self.beam < 1:
+            raise ConfigError(f"beam must be at least 1; got {self.beam}")
+        labels_in_order = csr_matrix(pairs)[:, tree.order]
+        self.tree_, self.n_columns_ = tree, features.n_columns
+        levels: list[Csr] = []
+        candidates = csr_matrix(np.ones((features.n_docs, 1), np.float32))
+        for t in range(tree.depth):
+            if t > 0 and self.matcher_negatives:
+                candidates = candidates + self._matched(features, levels, t)
+            positives = _documents_of_nodes(labels_in_order, tree, t + 1)
+            name = f"linear ranker, level {t + 1} of {tree.depth}"
+            seed = self.random_state + t
+            levels.append(train_level(features, positives, candidates, tree.children[t], self.solver, seed=seed, name=name))
+            candidates = positives
+        self.weights_ = _stacked(levels)
+        return self
+
+    def rank(self, features: Features, k: int, *, beam: int | None = None) -> Ranking:
+        """The k best labels; at least as many branches are followed as k labels need."""
+        return self._search(features, self.weights_, self.tree_.children, self.tree_.order, k, beam)
+
+    def state(self) -> dict[str, Any]:
+        return {"weights": self.weights_, "n_columns": self.n_columns_, **self.tree_.state()}
+
+    def restore(self, state: dict[str, Any]) -> Self:
+        self.weights_, self.n_columns_ = state["weights"], state["n_columns"]
+        self.tree_ = LabelTree.restored({key: state[key] for key in state if key not in ("weights", "n_columns")})
+        return self
+
+    def _matched(self, features: Features, levels: list[Csr], t: int) -> Csr:
+        """Documents x nodes of level t, where the levels above would take each training document."""
+        children = self.tree_.children[:t]
+        nodes = np.arange(children[-1][-1], dtype=np.int32)
+        found = self._search(features, _stacked(levels), children, nodes, self.beam, self.beam)
+        there = found.ids >= 0
+        rows = np.repeat(np.arange(found.n_docs), there.sum(axis=1))
+        ones = np.ones(len(rows), np.float32)
+        return csr_matrix((ones, (rows, found.ids[there])), shape=(found.n_docs, len(nodes)))
+
+    def _search(
+        self, features: Features, weights: Csr, children: Any, names: Any, k: int, beam: int | None
+    ) -> Ranking:
+        from everylabel.linear import scoring
+
+        if features.n_columns != self.n_columns_:
+            raise ConfigError(f"expected {self.n_columns_} feature columns, as in training; got {features.n_columns}")
+        smallest_leaf = max(1, int(np.diff(children[-1]).min()))
+        width = max(self.beam if beam is None else beam, -(-k // smallest_leaf))
+        lists = (weights.indptr, weights.indices, weights.data)
+        starts = np.concatenate(children)
+        level_starts = np.concatenate([[0], np.cumsum([len(level) for level in children])])
+        result = Ranking.empty(features.n_docs, k)
+
+        def work(first: int) -> int:
+            part = features.rows(first, first + _DOCS_PER_CALL)
+            scoring.beam_search(
+                part.sparse.indptr.astype(np.int64),
+                part.sparse.indices,
+                part.sparse.data,
+                part.dense,
+                part.sparse.shape[1],
+                np.float32(self.solver.bias),
+                lists,
+                starts,
+                level_starts,
+                names,
+                width,
+                result.ids[first : first + _DOCS_PER_CALL],
+                result.scores[first : first + _DOCS_PER_CALL],
+            )
+            return part.n_docs
+
+        with task("ranking", features.n_docs) as advance:
+            for done in parallel_map(work, range(0, features.n_docs, _DOCS_PER_CALL)):
+                advance(done)
+        return result
+
+
+def _documents_of_nodes(labels_in_order: Csr, tree: LabelTree, level: int) -> Csr:
+    """Documents x nodes of a level: where a document has at least one label below the node."""
+    if level == tree.depth:
+        return labels_in_order
+    node = tree.node_of_label(level)
+    n_nodes = len(tree.children[level]) - 1
+    ones = np.ones(len(node), np.float32)
+    member = csr_matrix((ones, (np.arange(len(node)), node)), shape=(len(node), n_nodes))
+    return csr_matrix(labels_in_order @ member)
+
+
+def _stacked(levels: list[Csr]) -> Csr:
+    """All levels one below the other in one matrix, 64-bit row starts."""
+    widest = max(level.shape[1] for level in levels)
+    padded = [csr_matrix((level.data, level.indices, level.indptr), shape=(level.shape[0], widest)) for level in levels]
+    weights = stack_rows(padded, format="csr") if len(padded) > 1 else padded[0]
+    weights.indptr = weights.indptr.astype(np.int64)
+    weights.indices = weights.indices.astype(np.int32)
+    return weights

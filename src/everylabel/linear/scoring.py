@@ -1,0 +1,187 @@
+"""Compiled prediction: a beam search down the tree, with the weights of each level as inverted lists.
+
+A level's weights are lists of (node, weight), one list a feature, nodes in the order of the tree. Where the beam covers
+a good part of a level, the lists are walked whole: one pass over memory for all nodes. Where it covers little, the part
+of each list that belongs to a branch is found by bisection. The cheaper one is chosen for each document and level.
+Cost of a document: O(words x min(list length, beam x (log(list length) + branch))) a level.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+_BISECTION = 12  # cost of one bisection in units of one list entry (measured)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def probability(margin: Any) -> Any:
+    """A margin as a number in 0..1: the exponential of the negative cubed hinge; 1 from a margin of 1 on."""
+    short = np.float32(1) - margin
+    return np.exp(-short * short * short) if short > 0 else np.float32(1)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _first_not_below(nodes: Any, low: Any, high: Any, node: Any) -> Any:
+    while low < high:
+        middle = (low + high) >> 1
+        if nodes[middle] < node:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(nogil=True, cache=True)
+def _walk_lists(lists: Any, row: Any, value: Any, totals: Any) -> None:
+    indptr, nodes, weights = lists
+    for e in range(indptr[row], indptr[row + 1]):
+        totals[nodes[e]] += value * weights[e]
+
+
+@njit(nogil=True, cache=True)
+def _walk_branch(lists: Any, row: Any, value: Any, first: Any, last: Any, totals: Any) -> None:
+    indptr, nodes, weights = lists
+    end = indptr[row + 1]
+    e = _first_not_below(nodes, indptr[row], end, first)
+    while e < end and nodes[e] < last:
+        totals[nodes[e]] += value * weights[e]
+        e += 1
+
+
+@njit(nogil=True, cache=True)
+def _sift(ids: Any, scores: Any, size: Any) -> None:
+    """Restore the heap whose root (the worst: lowest score, then highest id) was replaced."""
+    at = 0
+    while True:
+        worst = at
+        for child in (2 * at + 1, 2 * at + 2):
+            if child < size and (
+                scores[child] < scores[worst] or (scores[child] == scores[worst] and ids[child] > ids[worst])
+            ):
+                worst = child
+        if worst == at:
+            return
+        ids[at], ids[worst] = ids[worst], ids[at]
+        scores[at], scores[worst] = scores[worst], scores[at]
+        at = worst
+
+
+@njit(nogil=True, cache=True)
+def _push(ids: Any, scores: Any, size: Any, label: Any, score: Any) -> Any:
+    """Keep the best len(ids) entries; returns how many there are."""
+    if size < len(ids):
+        at = size
+        ids[at], scores[at] = label, score
+        while at > 0:
+            above = (at - 1) >> 1
+            if scores[at] < scores[above] or (scores[at] == scores[above] and ids[at] > ids[above]):
+                ids[at], ids[above] = ids[above], ids[at]
+                scores[at], scores[above] = scores[above], scores[at]
+                at = above
+            else:
+                break
+        return size + 1
+    if score > scores[0] or (score == scores[0] and label < ids[0]):
+        ids[0], scores[0] = label, score
+        _sift(ids, scores, size)
+    return size
+
+
+@njit(nogil=True, cache=True)
+def _sort_heap(ids: Any, scores: Any, size: Any) -> None:
+    """A heap of the best entries becomes a list, best first."""
+    for last in range(size - 1, 0, -1):
+        ids[0], ids[last] = ids[last], ids[0]
+        scores[0], scores[last] = scores[last], scores[0]
+        _sift(ids, scores, last)
+
+
+@njit(nogil=True, cache=True)
+def _score_level(
+    document: Any, lists: Any, offset: Any, n_nodes: Any, starts: Any, beam_ids: Any, n_beam: Any, totals: Any
+) -> None:
+    """Margins of the children of the beam's nodes, into `totals` (places of other nodes may hold anything)."""
+    columns, values, dense, n_sparse, bias = document
+    indptr = lists[0]
+    n_columns = n_sparse + len(dense)
+    entries, covered = 0, 0
+    for i in range(len(columns)):
+        entries += indptr[offset + columns[i] + 1] - indptr[offset + columns[i]]
+    for b in range(n_beam):
+        covered += starts[beam_ids[b] + 1] - starts[beam_ids[b]]
+    by_branch = entries * (covered / n_nodes) + _BISECTION * n_beam * len(columns)
+    if entries + n_nodes <= by_branch:
+        totals[:n_nodes] = 0
+        for i in range(len(columns)):
+            _walk_lists(lists, offset + columns[i], values[i], totals)
+        for i in range(len(dense)):
+            _walk_lists(lists, offset + n_sparse + i, dense[i], totals)
+        _walk_lists(lists, offset + n_columns, bias, totals)
+        return
+    for b in range(n_beam):
+        first, last = starts[beam_ids[b]], starts[beam_ids[b] + 1]
+        totals[first:last] = 0
+        for i in range(len(columns)):
+            _walk_branch(lists, offset + columns[i], values[i], first, last, totals)
+        for i in range(len(dense)):
+            _walk_branch(lists, offset + n_sparse + i, dense[i], first, last, totals)
+        _walk_branch(lists, offset + n_columns, bias, first, last, totals)
+
+
+@njit(nogil=True, cache=True)
+def beam_search(
+    indptr: Any,
+    indices: Any,
+    values: Any,
+    dense: Any,
+    n_sparse: Any,
+    bias: Any,
+    lists: Any,
+    starts: Any,
+    level_starts: Any,
+    names: Any,
+    beam: Any,
+    out_ids: Any,
+    out_scores: Any,
+) -> None:
+    """The best labels of each document, by the product of the probabilities along the path from the root.
+
+    `lists` holds all levels' weights one below the other, (n_columns + 1) rows each; `starts` all levels' children,
+    level t at level_starts[t]. `names` gives what each place of the last level is called in the output (ties go to
+    the lower name). Rows of the output that find fewer labels keep their padding.
+    """
+    n_levels = len(level_starts) - 1
+    stride = n_sparse + dense.shape[1] + 1
+    widest = 0
+    for t in range(n_levels):
+        widest = max(widest, starts[level_starts[t + 1] - 1])
+    totals = np.zeros(widest, np.float32)
+    beam_ids = np.zeros(max(beam, 1), np.int32)
+    beam_scores = np.ones(max(beam, 1), np.float32)
+    next_ids = np.zeros(max(beam, 1), np.int32)
+    next_scores = np.zeros(max(beam, 1), np.float32)
+    for d in range(len(indptr) - 1):
+        row = slice(indptr[d], indptr[d + 1])
+        document = (indices[row], values[row], dense[d], n_sparse, bias)
+        n_beam = 1
+        beam_ids[0], beam_scores[0] = 0, 1
+        for t in range(n_levels):
+            level = starts[level_starts[t] : level_starts[t + 1]]
+            _score_level(document, lists, t * stride, level[-1], level, beam_ids, n_beam, totals)
+            last = t == n_levels - 1
+            ids = out_ids[d] if last else next_ids
+            scores = out_scores[d] if last else next_scores
+            size = 0
+            for b in range(n_beam):
+                for node in range(level[beam_ids[b]], level[beam_ids[b] + 1]):
+                    score = beam_scores[b] * probability(totals[node])
+                    size = _push(ids, scores, size, names[node] if last else np.int32(node), score)
+            if last:
+                _sort_heap(ids, scores, size)
+            else:
+                beam_ids, next_ids = next_ids, beam_ids
+                beam_scores, next_scores = next_scores, beam_scores
+                n_beam = size

@@ -1,0 +1,151 @@
+"""Training of all classifiers of one level of a label tree, on all cores (kernels.py does the arithmetic)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_matrix, csc_matrix, csr_matrix
+
+from everylabel.errors import ConfigError
+from everylabel.linear import kernels
+from everylabel.linear.vector import LANES
+from everylabel.parallel import parallel_map
+from everylabel.progress import task
+from everylabel.types import Csr, FloatArray, LongArray
+
+_LABELS_PER_TASK = 8 * LANES  # what is gathered for a task is used for this many classifiers
+
+
+class Features(NamedTuple):
+    """Documents as sparse and, side by side with them, dense features (none: zero columns)."""
+
+    sparse: Csr
+    dense: FloatArray
+
+    @classmethod
+    def of(cls, sparse: Csr, dense: FloatArray | None = None) -> Features:
+        matrix = csr_matrix(sparse, dtype=np.float32)
+        matrix.sort_indices()
+        if dense is None:
+            dense = np.zeros((matrix.shape[0], 0), np.float32)
+        return cls(matrix, np.ascontiguousarray(dense, np.float32))
+
+    @property
+    def n_docs(self) -> int:
+        return int(self.sparse.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.sparse.shape[1] + self.dense.shape[1])
+
+    def rows(self, start: int, stop: int) -> Features:
+        return Features(self.sparse[start:stop], self.dense[start:stop])
+
+
+@dataclass(kw_only=True, frozen=True)
+class SolverConfig:
+    """Settings of the classifiers' training."""
+
+    cost_positive: float = 2.0  # loss weight of a label's own documents
+    cost_negative: float = 1.0  # and of the other documents
+    bias: float = 1.0  # value of the constant feature; 0 trains without a bias
+    tolerance: float = 0.1  # liblinear's stopping rule
+    max_epochs: int = 20
+    prune: float = 0.05  # smaller weights are dropped
+
+    def check(self) -> None:
+        if min(self.cost_positive, self.cost_negative, self.tolerance) <= 0 or self.max_epochs < 1:
+            raise ConfigError("solver: costs and tolerance must be above 0, and max_epochs at least 1")
+        if self.prune < 0:
+            raise ConfigError(f"solver.prune must not be negative; got {self.prune}")
+
+
+class _Task(NamedTuple):
+    parent: int
+    first: int
+    last: int
+
+
+def train_level(
+    features: Features,
+    positives: Csr,
+    candidates: Csr,
+    children: LongArray,
+    config: SolverConfig,
+    *,
+    seed: int,
+    name: str,
+) -> Csr:
+    """Weights (columns of the features + bias, nodes) of one level's classifiers.
+
+    `positives` (documents x nodes) says where a document belongs; `candidates` (documents x parents) which documents
+    the children of a parent are trained on, a superset of the positives' parents. Cost: see kernels.py, with each
+    node seeing its parent's documents only.
+    """
+    positive_docs = csc_matrix(positives)
+    positive_docs.sort_indices()
+    parent_docs = csc_matrix(candidates)
+    parent_docs.sort_indices()
+    n_nodes = positives.shape[1]
+
+    def work(item: _Task) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        rows = parent_docs.indices[parent_docs.indptr[item.parent] : parent_docs.indptr[item.parent + 1]]
+        return _solve_task(features, rows, positive_docs, item, config, seed)
+
+    parts = []
+    with task(name, n_nodes) as advance:
+        tasks = list(_tasks(children))
+        for part, item in zip(parallel_map(work, tasks), tasks, strict=True):
+            parts.append(part)
+            advance(item.last - item.first)
+    columns, nodes, weights = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    parts.clear()
+    return csr_matrix(coo_matrix((weights, (columns, nodes)), shape=(features.n_columns + 1, n_nodes)))
+
+
+def _tasks(children: LongArray) -> Iterator[_Task]:
+    for parent in range(len(children) - 1):
+        for first in range(children[parent], children[parent + 1], _LABELS_PER_TASK):
+            yield _Task(parent, first, min(first + _LABELS_PER_TASK, int(children[parent + 1])))
+
+
+def _solve_task(
+    features: Features, rows: Any, positive_docs: Any, item: _Task, config: SolverConfig, seed: int
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    sparse = features.sparse
+    scratch = np.zeros(sparse.shape[1], np.int32)
+    indptr, indices, values, used = kernels.gather(sparse.indptr, sparse.indices, sparse.data, rows, scratch)
+    dense = features.dense[rows]
+    at_dense = np.arange(sparse.shape[1], features.n_columns + 1)
+    original = np.concatenate([used, at_dense]).astype(np.int32)  # also the bias, which comes last
+    columns, nodes, weights = [], [], []
+    for first in range(item.first, item.last, LANES):
+        n_lanes = min(LANES, item.last - first)
+        y = np.full((len(rows), LANES), -1, np.int8)
+        for lane in range(n_lanes):
+            docs = positive_docs.indices[positive_docs.indptr[first + lane] : positive_docs.indptr[first + lane + 1]]
+            y[np.searchsorted(rows, docs), lane] = 1
+        W, _ = kernels.solve(
+            indptr,
+            indices,
+            values,
+            dense,
+            y,
+            n_lanes,
+            len(used),
+            config.cost_positive,
+            config.cost_negative,
+            np.float32(config.bias),
+            config.tolerance,
+            config.max_epochs,
+            seed,
+        )
+        kept_rows, lanes, kept = kernels.kept_weights(W, n_lanes, np.float32(config.prune))
+        columns.append(original[kept_rows])
+        nodes.append(lanes + np.int32(first))
+        weights.append(kept)
+    return np.concatenate(columns), np.concatenate(nodes), np.concatenate(weights)

@@ -1,0 +1,266 @@
+"""TF-IDF of word n-grams: scikit-learn's `TfidfVectorizer`, value for value and column for column, on all cores.
+
+Counting is compiled (text/kernels.py) and works on hashes; the n-grams' strings are only made for the columns that
+are kept. Cost: fit and transform O(characters x ngrams) each; memory O(distinct n-grams) in fit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, hstack
+from scipy.sparse import vstack as stack_rows
+
+from everylabel.data.dataset import Documents
+from everylabel.errors import ConfigError, DataError
+from everylabel.parallel import n_threads, parallel_map
+from everylabel.progress import task
+from everylabel.types import Csr
+
+WORD = re.compile(r"(?u)\b\w\w+\b")
+_CHUNK = 2_000_000  # characters that one call of a kernel gets: large enough to hide its overhead
+Texts = Sequence[str]
+
+
+@dataclass(kw_only=True, frozen=True)
+class TfidfConfig:
+    """Settings of the sparse features."""
+
+    ngrams: int = 2  # longest n-gram, in words
+    min_df: int = 3  # documents that an n-gram must occur in
+    max_df: float = 0.5  # largest share of the documents that an n-gram may occur in
+    sublinear: bool = True  # 1 + ln(tf) instead of tf
+    title_weight: float = 0.0  # 0: the title opens the text; above: titles are features of their own, this much heavier
+    stop_words: tuple[str, ...] = ()
+
+    def check(self) -> None:
+        if self.ngrams < 1 or self.min_df < 1:
+            raise ConfigError(f"tfidf.ngrams and tfidf.min_df must be at least 1; got {self.ngrams} and {self.min_df}")
+        if not 0 < self.max_df <= 1:
+            raise ConfigError(f"tfidf.max_df is a share of the documents, above 0 and at most 1; got {self.max_df}")
+        if self.title_weight < 0:
+            raise ConfigError(f"tfidf.title_weight must not be negative; got {self.title_weight}")
+
+
+@dataclass(kw_only=True)
+class Tfidf:
+    """One field's vectoriser. Learned: `names_` (the n-grams, sorted), `idf_` and their `hashes_`."""
+
+    config: TfidfConfig = field(default_factory=TfidfConfig)
+
+    def fit(self, texts: Texts) -> Self:
+        self.config.check()
+        hashes, df, documents, spans = self._count(texts)
+        keep = (df >= self.config.min_df) & (df <= self.config.max_df * len(texts))
+        names = self._names(texts, documents[keep], spans[keep])
+        order = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
+        self.names_ = [names[i] for i in order]
+        self.hashes_: NDArray[np.uint64] = hashes[keep][order]
+        self.idf_: NDArray[np.float64] = np.log((1 + len(texts)) / (1 + df[keep][order])) + 1
+        self.__dict__.pop("_table", None)
+        return self
+
+    def transform(self, texts: Texts) -> Csr:
+        """Csr float32, rows of length 1 (0 where no word is known)."""
+        from everylabel.text import kernels
+
+        keys, values = self._table
+
+        def work(chunk: Texts) -> Csr:
+            indptr, columns, weights = kernels.count_terms(
+                *_codes(chunk), _word_characters(), self._stop_table, self.config.ngrams, keys, values
+            )
+            kernels.weigh(indptr, columns, weights, self.idf_, self.config.sublinear)
+            return csr_matrix((weights, columns, indptr), shape=(len(chunk), len(self.names_)))
+
+        with task("tf-idf: documents", len(texts)) as advance:
+            parts = []
+            for part in parallel_map(work, _chunks(texts)):
+                parts.append(part)
+                advance(part.shape[0])
+        if not parts:
+            return csr_matrix((0, len(self.names_)), dtype=np.float32)
+        return parts[0] if len(parts) == 1 else stack_rows(parts, format="csr")
+
+    def fit_transform(self, texts: Texts) -> Csr:
+        return self.fit(texts).transform(texts)
+
+    def state(self) -> dict[str, Any]:
+        text = np.frombuffer("\n".join(self.names_).encode("utf-8", "surrogatepass"), np.uint8)
+        return {"names": text, "idf": self.idf_, "hashes": self.hashes_}
+
+    def restore(self, state: dict[str, Any]) -> Self:
+        text = state["names"].tobytes().decode("utf-8", "surrogatepass")
+        self.names_ = text.split("\n") if text else []
+        self.idf_, self.hashes_ = state["idf"], state["hashes"]
+        return self
+
+    def _count(self, texts: Texts) -> Any:
+        """Hash, document frequency, and one occurrence (document, span) of every n-gram. One table a thread."""
+        from everylabel.text import kernels
+
+        share = -(-len(texts) // n_threads()) or 1
+        with task("tf-idf: vocabulary", len(texts)) as advance:
+
+            def work(start: int) -> Any:
+                table: Any = (*_empty_table(1 << 16), 0)
+                for chunk in _chunks(texts[start : start + share]):
+                    codes, offsets = _codes(chunk)
+                    arguments = (_word_characters(), self._stop_table, self.config.ngrams)
+                    table = kernels.count_documents(codes, offsets, start, *arguments, table)
+                    start += len(chunk)
+                    advance(len(chunk))
+                used = np.flatnonzero(table[0])
+                return tuple(part[used] for part in table[:4])
+
+            tables = list(parallel_map(work, range(0, max(len(texts), 1), share)))
+        hashes, first, inverse = np.unique(
+            np.concatenate([table[0] for table in tables]), return_index=True, return_inverse=True
+        )
+        df, documents, spans = (np.concatenate([table[i] for table in tables]) for i in (1, 2, 3))
+        return hashes, np.bincount(inverse, weights=df).astype(np.int64), documents[first], spans[first]
+
+    def _names(self, texts: Texts, documents: Any, spans: Any) -> list[str]:
+        stop = set(self.config.stop_words)
+        names = [""] * len(documents)
+        current, lowered = -1, ""
+        for i in np.argsort(documents, kind="stable"):
+            if documents[i] != current:
+                current = int(documents[i])
+                lowered = texts[current].lower()
+            words = WORD.findall(lowered, *map(int, spans[i]))
+            names[i] = " ".join(words if not stop else [word for word in words if word not in stop])
+        return names
+
+    @cached_property
+    def _table(self) -> Any:
+        from everylabel.text import kernels
+
+        return kernels.hash_table(self.hashes_)
+
+    @cached_property
+    def _stop_table(self) -> Any:
+        from everylabel.text import kernels
+
+        table = _empty_table(16)
+        codes, offsets = _codes(self.config.stop_words)
+        return kernels.count_documents(codes, offsets, 0, _word_characters(), np.zeros(16, np.uint64), 1, (*table, 0))[0]
+
+
+def _empty_table(size: int) -> tuple[Any, ...]:
+    return (
+        np.zeros(size, np.uint64),
+        np.zeros(size, np.int32),
+        np.full(size, -1, np.int32),
+        np.zeros((size, 2), np.int32),
+    )
+
+
+def _chunks(texts: Texts) -> Iterator[Texts]:
+    start = size = 0
+    for i, text in enumerate(texts):
+        size += len(text)
+        if size >= _CHUNK:
+            yield texts[start : i + 1]
+            start, size = i + 1, 0
+    if start < len(texts):
+        yield texts[start:]
+
+
+def _codes(texts: Texts) -> tuple[Any, Any]:
+    """The lower-cased texts as code points, one after the other, and where each begins."""
+    lowered = [text.lower() for text in texts]
+    offsets = np.zeros(len(texts) + 1, np.int64)
+    np.cumsum([len(text) for text in lowered], out=offsets[1:])
+    return np.frombuffer("".join(lowered).encode("utf-32-le", "surrogatepass"), np.uint32), offsets
+
+
+@lru_cache(maxsize=1)
+def _word_characters() -> NDArray[np.bool_]:
+    r"""Which code points are \w: once, a tenth of a second."""
+    found = np.zeros(0x110000, np.bool_)
+    everything = "".join(map(chr, range(0x110000)))
+    found[[match.start() for match in re.finditer(r"\w", everything)]] = True
+    return found
+
+
+class DocumentFeatures:
+    """TF-IDF of whole documents: title and text as one field, or as two with a weight; or features that came ready."""
+
+    def __init__(self, config: TfidfConfig) -> None:
+        self.config = config
+        self.fields_: dict[str, Tfidf] = {}
+        self.n_features_ = 0
+
+    def fit_transform(self, documents: Documents) -> Csr:
+        self.config.check()
+        if documents.features is not None:
+            self.n_features_ = documents.features.shape[1]
+            return self._given(documents)
+        names = ["title", "text"] if self.config.title_weight > 0 else ["all"]
+        blocks = []
+        for name in names:
+            self.fields_[name] = Tfidf(config=self.config)
+            blocks.append(self.fields_[name].fit_transform(_field(documents, name)))
+        if not any(tfidf.names_ for tfidf in self.fields_.values()):
+            raise DataError(
+                f"no word occurs in {self.config.min_df} or more of the {len(documents)} training documents: are their "
+                "texts empty? Otherwise lower tfidf.min_df (--set tfidf.min_df=1) or raise tfidf.max_df"
+            )
+        return self._joined(blocks)
+
+    def transform(self, documents: Documents) -> Csr:
+        if not self.fields_:
+            return self._given(documents)
+        if documents.features is not None:
+            raise DataError("this model reads texts, and these documents are a bag of words; give documents with texts")
+        return self._joined([tfidf.transform(_field(documents, name)) for name, tfidf in self.fields_.items()])
+
+    @property
+    def names(self) -> list[str]:
+        """The words behind the columns; empty for features that came ready."""
+        return [name for tfidf in self.fields_.values() for name in tfidf.names_]
+
+    def state(self, prefix: str) -> dict[str, Any]:
+        state: dict[str, Any] = {f"{prefix}/fields": list(self.fields_), f"{prefix}/n_features": self.n_features_}
+        for name, tfidf in self.fields_.items():
+            state.update({f"{prefix}/{name}/{key}": value for key, value in tfidf.state().items()})
+        return state
+
+    def restore(self, prefix: str, state: dict[str, Any]) -> Self:
+        self.n_features_ = state[f"{prefix}/n_features"]
+        for name in state[f"{prefix}/fields"]:
+            own = {key: state[f"{prefix}/{name}/{key}"] for key in ("names", "idf", "hashes")}
+            self.fields_[name] = Tfidf(config=self.config).restore(own)
+        return self
+
+    def _given(self, documents: Documents) -> Csr:
+        if documents.features is None:
+            raise DataError("this model was fitted on a bag of words, not on texts; give documents in the same format")
+        if documents.features.shape[1] != self.n_features_:
+            raise DataError(
+                f"this model was fitted on {self.n_features_} features; got documents with {documents.features.shape[1]}"
+            )
+        return _unit_rows(csr_matrix(documents.features, dtype=np.float32))
+
+    def _joined(self, blocks: list[Csr]) -> Csr:
+        if len(blocks) == 1:
+            return blocks[0]
+        return _unit_rows(hstack([blocks[0] * np.float32(self.config.title_weight), blocks[1]], format="csr"))
+
+
+def _field(documents: Documents, name: str) -> list[str]:
+    return {"title": documents.titles, "text": documents.texts}.get(name) or documents.full_texts
+
+
+def _unit_rows(matrix: Csr) -> Csr:
+    norms = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+    scaled = matrix.copy()
+    scaled.data /= np.repeat(np.where(norms > 0, norms, 1), np.diff(matrix.indptr)).astype(np.float32)
+    return scaled

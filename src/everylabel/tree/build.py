@@ -1,0 +1,151 @@
+"""A balanced tree over labels, by spherical 2-means down from the root (Prabhu et al., Parabel; papers/003, step 2).
+
+Every split sorts a group by how much nearer each label is to one centre than to the other and cuts at the wanted size,
+so leaves differ by one label at most. A group is split into any number of parts by halving it. Cost: O(nnz of the label
+vectors x log2(leaves) x iterations); deterministic under a seed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, issparse
+
+from everylabel.errors import ConfigError
+from everylabel.progress import task
+from everylabel.types import Csr, IntArray, LongArray
+
+_ITERATIONS = 20
+
+
+@dataclass(frozen=True)
+class LabelTree:
+    """`order` is the labels from left to right; `children[t]` says where each node's children begin, level by level.
+
+    `children[0]` has the root alone; the children of the last level are places in `order`. One level: a flat tree.
+    """
+
+    order: IntArray
+    children: tuple[LongArray, ...]
+
+    @property
+    def depth(self) -> int:
+        return len(self.children)
+
+    def node_of_label(self, level: int) -> LongArray:
+        """For each place in `order`, its node at a level (level `depth` is the labels themselves)."""
+        node = np.arange(len(self.order), dtype=np.int64)
+        for starts in reversed(self.children[level:]):
+            node = np.searchsorted(starts, node, side="right") - 1
+        return node
+
+    def state(self) -> dict[str, Any]:
+        return {"order": self.order} | {f"children{t}": starts for t, starts in enumerate(self.children)}
+
+    @classmethod
+    def restored(cls, state: dict[str, Any]) -> LabelTree:
+        depth = sum(key.startswith("children") for key in state)
+        return cls(state["order"], tuple(state[f"children{t}"] for t in range(depth)))
+
+
+def flat_tree(labels: IntArray) -> LabelTree:
+    return LabelTree(labels.astype(np.int32), (np.array([0, len(labels)], np.int64),))
+
+
+def pifa(X: Csr, Y: Csr) -> Csr:
+    """Positive instance feature aggregation: a label is the mean direction of its documents. O(pairs x words)."""
+    return unit_rows(csr_matrix(Y.T @ X))
+
+
+def build_tree(vectors: Any, labels: IntArray, *, leaf_size: int, arity: int, rng: np.random.Generator) -> LabelTree:
+    """The tree of `labels`; row i of `vectors` (csr or dense) belongs to labels[i]."""
+    if leaf_size < 2 or arity < 2:
+        raise ConfigError(f"leaf_size and arity must be at least 2; got {leaf_size} and {arity}")
+    n_leaves = max(1, math.ceil(len(labels) / leaf_size))
+    depth = _levels_above_leaves(n_leaves, arity)
+    vectors = unit_rows(vectors)
+    groups: list[tuple[NDArray[np.int64], int]] = [(np.arange(len(labels), dtype=np.int64), n_leaves)]
+    children: list[LongArray] = []
+    with task("label tree", n_leaves) as advance:
+        for level in range(depth):
+            most_leaves = arity ** (depth - 1 - level)
+            split: list[tuple[NDArray[np.int64], int]] = []
+            starts = [0]
+            for group, leaves in groups:
+                parts = np.array_split(np.arange(leaves), math.ceil(leaves / most_leaves))
+                split += _split(vectors, group, [len(part) for part in parts], rng)
+                starts.append(len(split))
+            children.append(np.array(starts, np.int64))
+            groups = split
+        advance(n_leaves)
+    order = np.concatenate([group for group, _ in groups])
+    children.append(np.concatenate([[0], np.cumsum([len(group) for group, _ in groups])]).astype(np.int64))
+    return LabelTree(labels[order].astype(np.int32), tuple(children))
+
+
+def _levels_above_leaves(n_leaves: int, arity: int) -> int:
+    depth = 0
+    while arity**depth < n_leaves:
+        depth += 1
+    return depth
+
+
+def _split(
+    vectors: Any, group: NDArray[np.int64], leaves: list[int], rng: np.random.Generator
+) -> list[tuple[NDArray[np.int64], int]]:
+    """The group in len(leaves) parts, each with its number of leaves and a fair share of the labels."""
+    if len(leaves) == 1:
+        return [(np.sort(group), leaves[0])]
+    half = (len(leaves) + 1) // 2
+    n_left = round(len(group) * sum(leaves[:half]) / sum(leaves))
+    left, right = _halve(vectors[group], n_left, rng)
+    return _split(vectors, group[left], leaves[:half], rng) + _split(vectors, group[right], leaves[half:], rng)
+
+
+def _halve(vectors: Any, n_left: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Balanced spherical 2-means; starts from a random label and the one least like it."""
+    first = int(rng.integers(vectors.shape[0]))
+    second = int(np.argmin(_dot(vectors, _row(vectors, first))))
+    difference = _row(vectors, first) - _row(vectors, second)
+    left = np.empty(0, np.int64)
+    for _ in range(_ITERATIONS):
+        order = np.argsort(-_dot(vectors, difference), kind="stable")
+        new_left = np.sort(order[:n_left])
+        if np.array_equal(new_left, left):
+            break
+        left = new_left
+        right = np.sort(order[n_left:])
+        difference = _centre(vectors, left) - _centre(vectors, right)
+    return left, np.setdiff1d(np.arange(vectors.shape[0]), left)
+
+
+def _dot(vectors: Any, direction: Any) -> Any:
+    # rounded, so that the order in which a sum was made does not decide a tie
+    return np.round(np.asarray(vectors @ direction, dtype=np.float64), 6)
+
+
+def _row(vectors: Any, i: int) -> Any:
+    return vectors[i].toarray().ravel() if issparse(vectors) else vectors[i]
+
+
+def _centre(vectors: Any, rows: NDArray[np.int64]) -> Any:
+    member = np.zeros(vectors.shape[0], np.float32)
+    member[rows] = 1
+    total = np.asarray(vectors.T @ member).ravel()
+    return total / (np.linalg.norm(total) or 1.0)
+
+
+def unit_rows(vectors: Any) -> Any:
+    """Rows of length 1 (rows of zeros stay), csr or dense, float32."""
+    if not issparse(vectors):
+        dense = np.asarray(vectors, np.float32)
+        norms = np.linalg.norm(dense, axis=1, keepdims=True)
+        return dense / np.where(norms > 0, norms, 1)
+    matrix = csr_matrix(vectors, dtype=np.float32, copy=True)
+    norms = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+    matrix.data /= np.repeat(np.where(norms > 0, norms, 1), np.diff(matrix.indptr)).astype(np.float32)
+    return matrix
