@@ -8,6 +8,7 @@
     model.save("MODEL")
     model = everylabel.load("MODEL")
 
+The metrics are in `everylabel.evaluate.metrics` (a function `everylabel.evaluate` would hide that package).
 Names are imported on first use: `import everylabel` itself loads nothing heavy.
 """
 
@@ -26,7 +27,6 @@ _EXPORTS = {
     "load_dataset": "everylabel.data",
     "load_documents": "everylabel.data",
     "Ranking": "everylabel.types",
-    "evaluate": "everylabel.evaluate.metrics",
     "load": "everylabel.store",
 }
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from everylabel.data.dataset import Documents as Documents
     from everylabel.data.dataset import Label as Label
     from everylabel.data.dataset import LabelSet as LabelSet
-    from everylabel.evaluate.metrics import evaluate as evaluate
     from everylabel.methods.base import Method
     from everylabel.store import load as load
     from everylabel.types import Ranking as Ranking
@@ -49,7 +48,6 @@ __all__ = [
     "LabelSet",
     "Ranking",
     "__version__",
-    "evaluate",
     "load",
     "load_dataset",
     "load_documents",

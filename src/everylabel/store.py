@@ -31,13 +31,19 @@ MANIFEST = "manifest.json"
 _CSR_PARTS = ("data", "indices", "indptr", "shape")
 
 
-def save_method(method: Method, path: str | Path, *, overwrite: bool = True) -> None:
-    """Write the model folder. An existing model is replaced (unless told not to); anything else there is left alone."""
+def check_destination(path: str | Path, *, overwrite: bool = True) -> Path:
+    """The resolved folder to save to, or an error: worth asking before a long fit, not only after it."""
     path = Path(path).resolve()  # through a link: the link stays, what it points to is replaced
     if path.exists() and not (path / MANIFEST).is_file() and not (path.is_dir() and not any(path.iterdir())):
         raise ModelError(f"{path}: exists and is not a model; nothing was written: choose another folder")
     if path.exists() and not overwrite:
         raise ModelError(f"{path}: there is a model already; nothing was written: choose another folder")
+    return path
+
+
+def save_method(method: Method, path: str | Path, *, overwrite: bool = True) -> None:
+    """Write the model folder. An existing model is replaced (unless told not to); anything else there is left alone."""
+    path = check_destination(path, overwrite=overwrite)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         fresh = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))

@@ -9,8 +9,16 @@ from typing import Annotated
 import typer
 
 from everylabel import __version__
+from everylabel.cli.compare import compare
+from everylabel.cli.convert import convert
+from everylabel.cli.demo import demo
+from everylabel.cli.evaluate import evaluate
+from everylabel.cli.fit import fit
 from everylabel.cli.guard import INTERRUPTED
+from everylabel.cli.inspect import inspect
 from everylabel.cli.methods import methods
+from everylabel.cli.sample import sample
+from everylabel.cli.tag import tag
 
 app = typer.Typer(
     name="everylabel",
@@ -40,7 +48,8 @@ def everylabel(
     """
 
 
-app.command()(methods)
+for command in (demo, sample, inspect, convert, methods, fit, tag, evaluate, compare):
+    app.command()(command)
 
 
 def main() -> None:

@@ -18,4 +18,5 @@ def methods(json: Json = False) -> None:
     if json:
         print_json([{"name": name, "needs": e.needs, "summary": e.summary} for name, e in METHODS.items()])
         return
-    print_table("", ("method", "needs", "what it is"), [(n, e.needs, e.summary) for n, e in METHODS.items()])
+    rows = [(name, entry.needs, entry.summary) for name, entry in METHODS.items()]
+    print_table("", ("method", "needs", "what it is"), rows, left=(0, 1, 2))

@@ -26,3 +26,17 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", "-s", metavar="KEY=VALUE", help="One setting; wins over the file. May be repeated."),
 ]
+
+# What cannot be seen from the data itself; `convert` to the native layout once, and no other command needs them.
+Format = Annotated[
+    str | None, typer.Option("--format", metavar="NAME", help="Format of the data. [default: by looking at it]")
+]
+Vocabulary = Annotated[
+    Path | None, typer.Option("--vocabulary", metavar="FILE", help="Vocabulary, instead of one beside the data.")
+]
+TextColumn = Annotated[str, typer.Option("--text-column", metavar="NAME", help="CSV, Parquet: the texts' column.")]
+LabelColumn = Annotated[str, typer.Option("--label-column", metavar="NAME", help="CSV, Parquet: the labels' column.")]
+LabelSeparator = Annotated[
+    str, typer.Option("--label-separator", metavar="TEXT", help="CSV, Parquet: what stands between two labels.")
+]
+Language = Annotated[str, typer.Option("--language", metavar="CODE", help="Language of the names in the vocabulary.")]

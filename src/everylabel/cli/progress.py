@@ -95,7 +95,7 @@ class BarReporter:
     _running: dict[int, _Work] = field(default_factory=dict)
 
     def start(self, name: str, total: int | None) -> object:
-        key = self.bars.add_task(name, total=total)
+        key = self.bars.add_task(name, total=total, rate="")  # a bar is drawn before it first advances
         self._running[key] = _Work(name, total, time.monotonic())
         return key
 

@@ -1,0 +1,73 @@
+"""`everylabel convert`: data of one format written as another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from everylabel.cli.guard import guarded
+from everylabel.cli.options import (
+    Format,
+    LabelColumn,
+    LabelSeparator,
+    Language,
+    OnBadRow,
+    Quiet,
+    TextColumn,
+    Vocabulary,
+)
+from everylabel.cli.output import note
+from everylabel.cli.progress import progress
+
+
+@guarded
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="Data: a folder or a file; its format is recognised.")],
+    target: Annotated[
+        Path, typer.Argument(metavar="OUT", help="A folder, or a file ending in .jsonl, .csv, .tsv, .parquet (.gz).")
+    ],
+    to: Annotated[
+        str | None,
+        typer.Option("--to", metavar="FORMAT", help="The format. [default: by OUT's ending, or native]"),
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option("--split", metavar="NAME", help="Only this part of the data. [default: all]")
+    ] = None,
+    gzip: Annotated[bool, typer.Option("--gzip", help="Compress the files in the folder.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace data that is there.")] = False,
+    format: Format = None,
+    vocabulary: Vocabulary = None,
+    text_column: TextColumn = "text",
+    label_column: LabelColumn = "labels",
+    label_separator: LabelSeparator = ";",
+    language: Language = "en",
+    on_bad_row: OnBadRow = "error",
+    quiet: Quiet = False,
+) -> None:
+    """Write data in another format.
+
+    Example: everylabel convert corpus.csv DATA --label-separator ","
+    """
+    from everylabel.data import convert as convert_data
+
+    with progress(quiet):
+        done = convert_data(
+            source,
+            target,
+            to,
+            split=split,
+            gzip=gzip,
+            overwrite=overwrite,
+            on_bad_row=on_bad_row,
+            format=format,
+            vocabulary=vocabulary,
+            text_column=text_column,
+            label_column=label_column,
+            label_separator=label_separator,
+            language=language,
+        )
+    if not quiet:
+        parts = ", ".join(f"{number:,} {name}" for name, number in done.n_docs.items())
+        note(f"wrote {done.path} ({done.format}): {done.n_labels:,} labels; documents: {parts}")

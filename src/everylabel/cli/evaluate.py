@@ -1,0 +1,53 @@
+"""`everylabel evaluate`: how good a model is on labelled data, overall and by how often a label was seen."""
+
+from __future__ import annotations
+
+from everylabel.cli.guard import guarded
+from everylabel.cli.options import Data, Json, Model, OnBadRow, Quiet, Split
+from everylabel.cli.output import note, print_json
+from everylabel.cli.progress import progress
+
+
+@guarded
+def evaluate(
+    model: Model,
+    data: Data,
+    split: Split = "test",
+    json: Json = False,
+    on_bad_row: OnBadRow = "error",
+    quiet: Quiet = False,
+) -> None:
+    """Print the metrics of a model on labelled data: percentages in tables, fractions in JSON.
+
+    Labels are matched by id. Labels of the data that the model does not know count as missed.
+
+    Example: everylabel evaluate MODEL DATA --split dev
+    """
+    from everylabel.cli.scoring import score
+    from everylabel.cli.tables import print_bands, print_overall
+    from everylabel.data import load_dataset
+    from everylabel.store import load
+
+    with progress(quiet):
+        method = load(model)
+        dataset = load_dataset(data, split, on_bad_row=on_bad_row)
+        result = score(method, dataset)
+    truth, scores = result.truth, result.scores
+    if json:
+        about = {
+            "method": method.name,
+            "split": split,
+            "n_labels": len(truth.train_counts),
+            "n_unknown_labels": truth.n_unknown,
+            "n_unknown_pairs": truth.n_unknown_pairs,
+            "docs_per_second": round(result.docs_per_second, 1),
+        }
+        print_json(about | scores.to_json())
+        return
+    skipped = f" ({scores.n_skipped:,} without a label are left out)" if scores.n_skipped else ""
+    print(f"{method.name} on {split}: {scores.n_docs:,} documents{skipped}, {len(truth.train_counts):,} labels, in %")
+    print_overall(scores)
+    print()
+    print_bands(scores)
+    if truth.remark:
+        note(truth.remark)

@@ -1,0 +1,24 @@
+"""The tables that more than one command prints, in percent."""
+
+from __future__ import annotations
+
+from everylabel.cli.output import print_table
+from everylabel.evaluate.report import Scores, band_rows, percent
+
+OVERALL = ("P@1", "P@3", "P@5", "nDCG@3", "nDCG@5", "PSP@5", "R@10", "R@100", "macro-F1@5")
+BAND_COUNTS = {"labels": "labels", "tested": "tested", "pairs": "pairs"}
+BAND_METRICS = ("F1@5", "F1-tested@5", "R@5", "R@10", "R@100")
+
+
+def print_overall(scores: Scores) -> None:
+    print_table("", OVERALL, [[percent(scores[key]) for key in OVERALL]], left=())
+
+
+def print_bands(scores: Scores) -> None:
+    """`tested` is how many of the band's labels a document of the data has."""
+    columns = ("band", *BAND_COUNTS, *BAND_METRICS)
+    rows = [
+        [name, *(f"{values[key]:,.0f}" for key in BAND_COUNTS), *(percent(values[key]) for key in BAND_METRICS)]
+        for name, values in band_rows(scores)
+    ]
+    print_table("", columns, rows)

@@ -1,0 +1,59 @@
+"""A tiny data folder with a known answer, a model fitted on it, and the command run inside this process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from everylabel.cli.main import app
+
+Run = Callable[..., Any]
+LABELS = [("sea", "Seafaring"), ("rail", "Railways"), ("sky", "Aviation"), ("new", "Never used in training")]
+TRAIN = [
+    ("a boat sailed over the sea", ["sea"]),
+    ("the ship reached its harbour", ["sea"]),
+    ("a train stopped on the rails", ["rail", "sea"]),
+    ("the plane left the airport", ["sky"]),
+]
+TEST = [("a boat and a ship", ["sea"]), ("rails for a train", ["rail"]), ("a text about something new", ["new"])]
+
+
+def write_lines(file: Path, values: list[dict[str, Any]]) -> None:
+    file.write_text("".join(json.dumps(value) + "\n" for value in values), encoding="utf-8")
+
+
+def write_data(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    write_lines(folder / "labels.jsonl", [{"id": label_id, "name": name} for label_id, name in LABELS])
+    for split, documents in (("train", TRAIN), ("test", TEST)):
+        rows = [{"id": f"{split}{i}", "text": text, "labels": labels} for i, (text, labels) in enumerate(documents)]
+        write_lines(folder / f"{split}.jsonl", rows)
+    return folder
+
+
+@pytest.fixture
+def run() -> Run:
+    """`run("fit", path, ...)`: arguments as they are, `input=` for the standard input."""
+
+    def invoke(*args: object, input: str | bytes | None = None) -> Any:
+        return CliRunner().invoke(app, [str(arg) for arg in args], input=input)
+
+    return invoke
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_data(tmp_path_factory.mktemp("cli") / "data")
+
+
+@pytest.fixture(scope="session")
+def model(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("cli") / "model"
+    result = CliRunner().invoke(app, ["fit", str(data), "--method", "popularity", "-o", str(path), "--quiet"])
+    assert result.exit_code == 0, result.output
+    return path

@@ -1,0 +1,97 @@
+"""`everylabel tag`: every kind of input, one line of JSON a document, best first."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import TEST, Run
+
+BEST = {"id": "sea", "name": "Seafaring", "score": 0.75}
+DOCUMENTS = b'{"id": "x", "title": "A title", "text": "a boat"}\n\n{"text": "a train"}\n'
+
+
+def lines(result: Any) -> list[dict[str, Any]]:
+    assert result.exit_code == 0, result.output
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("arguments", [[], ["-"]])
+def test_plain_text_from_a_pipe(run: Run, model: Path, arguments: list[str]) -> None:
+    found = lines(run("tag", model, *arguments, "--k", 2, input="one text\n\nanother text\r\n"))
+    assert [document["id"] for document in found] == ["0", "2"]
+    assert [list(document) for document in found] == [["id", "labels"]] * 2
+    assert found[0]["labels"][0] == BEST
+    assert all(len(document["labels"]) == 2 for document in found)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("from_file", [False, True])
+def test_json_lines(run: Run, model: Path, tmp_path: Path, packed: bool, from_file: bool) -> None:
+    content = gzip.compress(DOCUMENTS) if packed else DOCUMENTS
+    if from_file:
+        (tmp_path / "documents").write_bytes(content)
+        result = run("tag", model, tmp_path / "documents")
+    else:
+        result = run("tag", model, input=content)
+    assert [document["id"] for document in lines(result)] == ["x", "2"]
+
+
+def test_scores_come_best_first_and_unused_labels_never(run: Run, model: Path) -> None:
+    (found,) = lines(run("tag", model, "--json", input="a text"))
+    scores = [label["score"] for label in found["labels"]]
+    assert scores == sorted(scores, reverse=True)
+    assert "new" not in {label["id"] for label in found["labels"]}
+
+
+def test_a_data_folder_s_split(run: Run, model: Path, data: Path) -> None:
+    assert len(lines(run("tag", model, data))) == len(TEST)
+    assert lines(run("tag", model, data, "--split", "train"))[0]["id"] == "train0"
+
+
+def test_a_whole_file_as_one_text(run: Run, model: Path) -> None:
+    assert len(lines(run("tag", model, "--whole", input="first line\nsecond line\n"))) == 1
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", b"\xef\xbb\xbf"])
+def test_nothing_in_nothing_out(run: Run, model: Path, content: str | bytes) -> None:
+    assert lines(run("tag", model, input=content)) == []
+
+
+def test_many_batches_keep_their_order(run: Run, model: Path) -> None:
+    found = lines(run("tag", model, "--k", 1, input="".join(f"text {i}\n" for i in range(600))))
+    assert [document["id"] for document in found] == [str(i) for i in range(600)]
+
+
+@pytest.mark.parametrize("content", ['{"text": "fine"}\nnot json\n', b"fine\n\xff\xfe\xfd\n"])
+def test_bad_rows(run: Run, model: Path, content: str | bytes) -> None:
+    stopped = run("tag", model, input=content)
+    assert stopped.exit_code == 3
+    assert "<stdin>:2" in stopped.stderr
+    skipped = run("tag", model, "--on-bad-row", "skip", input=content)
+    assert len(lines(skipped)) == 1
+    assert "skipped 1 bad row" in skipped.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["no-such-file.txt"], 3),
+        (["--k", "0"], 2),
+        (["--split", "test"], 2),
+    ],
+)
+def test_mistakes(run: Run, model: Path, arguments: list[str], code: int) -> None:
+    result = run("tag", model, *arguments, input="text")
+    assert result.exit_code == code
+    assert result.stdout == ""
+
+
+def test_what_is_no_model(run: Run, data: Path) -> None:
+    result = run("tag", data, input="text")
+    assert result.exit_code == 5
+    assert result.stderr.startswith("everylabel: ")
+    assert len(result.stderr.splitlines()) == 1
