@@ -1,8 +1,8 @@
 """Compiled training of linear classifiers: dual coordinate descent for the L2-regularised squared hinge loss.
 
 For each classifier, with y = +1 or -1:  min 0.5 |w|^2 + sum_i C_i max(0, 1 - y_i w.x_i)^2,  C_i by the sign of y_i.
-The method is Hsieh et al. 2008 (liblinear's solver 1) on sixteen classifiers side by side, which share the documents and
-the order in which they are visited, so that each value of a document is read once for all of them.
+The method is Hsieh et al. 2008 (liblinear's solver 1) on sixteen classifiers side by side, which share the documents
+and the order in which they are visited, so that each value of a document is read once for all of them.
 Cost of an epoch: O(values of the documents x classifiers / 16) vector operations.
 """
 

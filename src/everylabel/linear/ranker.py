@@ -49,7 +49,9 @@ class LinearRanker:
             positives = _documents_of_nodes(labels_in_order, tree, t + 1)
             name = f"linear ranker, level {t + 1} of {tree.depth}"
             seed = self.random_state + t
-            levels.append(train_level(features, positives, candidates, tree.children[t], self.solver, seed=seed, name=name))
+            levels.append(
+                train_level(features, positives, candidates, tree.children[t], self.solver, seed=seed, name=name)
+            )
             candidates = positives
         self.weights_ = _stacked(levels)
         return self
@@ -76,9 +78,7 @@ class LinearRanker:
         ones = np.ones(len(rows), np.float32)
         return csr_matrix((ones, (rows, found.ids[there])), shape=(found.n_docs, len(nodes)))
 
-    def _search(
-        self, features: Features, weights: Csr, children: Any, names: Any, k: int, beam: int | None
-    ) -> Ranking:
+    def _search(self, features: Features, weights: Csr, children: Any, names: Any, k: int, beam: int | None) -> Ranking:
         from everylabel.linear import scoring
 
         if features.n_columns != self.n_columns_:

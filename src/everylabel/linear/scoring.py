@@ -185,3 +185,20 @@ def beam_search(
                 beam_ids, next_ids = next_ids, beam_ids
                 beam_scores, next_scores = next_scores, beam_scores
                 n_beam = size
+
+
+@njit(nogil=True, cache=True)
+def nearest_rows(
+    indptr: Any, indices: Any, values: Any, lists: Any, n_rows: Any, out_ids: Any, out_scores: Any
+) -> None:
+    """The rows behind inverted lists with the largest positive dot product with each vector."""
+    totals = np.zeros(n_rows, np.float32)
+    for d in range(len(indptr) - 1):
+        totals[:] = 0
+        for i in range(indptr[d], indptr[d + 1]):
+            _walk_lists(lists, indices[i], values[i], totals)
+        size = 0
+        for row in range(n_rows):
+            if totals[row] > 0:
+                size = _push(out_ids[d], out_scores[d], size, np.int32(row), totals[row])
+        _sort_heap(out_ids[d], out_scores[d], size)

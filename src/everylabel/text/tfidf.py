@@ -22,6 +22,7 @@ from everylabel.errors import ConfigError, DataError
 from everylabel.parallel import n_threads, parallel_map
 from everylabel.progress import task
 from everylabel.types import Csr
+from everylabel.vectors import unit_rows
 
 WORD = re.compile(r"(?u)\b\w\w+\b")
 _CHUNK = 2_000_000  # characters that one call of a kernel gets: large enough to hide its overhead
@@ -150,7 +151,9 @@ class Tfidf:
 
         table = _empty_table(16)
         codes, offsets = _codes(self.config.stop_words)
-        return kernels.count_documents(codes, offsets, 0, _word_characters(), np.zeros(16, np.uint64), 1, (*table, 0))[0]
+        return kernels.count_documents(codes, offsets, 0, _word_characters(), np.zeros(16, np.uint64), 1, (*table, 0))[
+            0
+        ]
 
 
 def _empty_table(size: int) -> tuple[Any, ...]:
@@ -245,22 +248,16 @@ class DocumentFeatures:
             raise DataError("this model was fitted on a bag of words, not on texts; give documents in the same format")
         if documents.features.shape[1] != self.n_features_:
             raise DataError(
-                f"this model was fitted on {self.n_features_} features; got documents with {documents.features.shape[1]}"
+                f"this model was fitted on {self.n_features_} features; "
+                f"got documents with {documents.features.shape[1]}"
             )
-        return _unit_rows(csr_matrix(documents.features, dtype=np.float32))
+        return unit_rows(csr_matrix(documents.features, dtype=np.float32))
 
     def _joined(self, blocks: list[Csr]) -> Csr:
         if len(blocks) == 1:
             return blocks[0]
-        return _unit_rows(hstack([blocks[0] * np.float32(self.config.title_weight), blocks[1]], format="csr"))
+        return unit_rows(hstack([blocks[0] * np.float32(self.config.title_weight), blocks[1]], format="csr"))
 
 
 def _field(documents: Documents, name: str) -> list[str]:
     return {"title": documents.titles, "text": documents.texts}.get(name) or documents.full_texts
-
-
-def _unit_rows(matrix: Csr) -> Csr:
-    norms = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
-    scaled = matrix.copy()
-    scaled.data /= np.repeat(np.where(norms > 0, norms, 1), np.diff(matrix.indptr)).astype(np.float32)
-    return scaled

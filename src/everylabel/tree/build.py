@@ -18,6 +18,7 @@ from scipy.sparse import csr_matrix, issparse
 from everylabel.errors import ConfigError
 from everylabel.progress import task
 from everylabel.types import Csr, IntArray, LongArray
+from everylabel.vectors import unit_rows
 
 _ITERATIONS = 20
 
@@ -137,15 +138,3 @@ def _centre(vectors: Any, rows: NDArray[np.int64]) -> Any:
     member[rows] = 1
     total = np.asarray(vectors.T @ member).ravel()
     return total / (np.linalg.norm(total) or 1.0)
-
-
-def unit_rows(vectors: Any) -> Any:
-    """Rows of length 1 (rows of zeros stay), csr or dense, float32."""
-    if not issparse(vectors):
-        dense = np.asarray(vectors, np.float32)
-        norms = np.linalg.norm(dense, axis=1, keepdims=True)
-        return dense / np.where(norms > 0, norms, 1)
-    matrix = csr_matrix(vectors, dtype=np.float32, copy=True)
-    norms = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
-    matrix.data /= np.repeat(np.where(norms > 0, norms, 1), np.diff(matrix.indptr)).astype(np.float32)
-    return matrix

@@ -1,0 +1,57 @@
+"""Labels of the most similar training documents, by the cosine of TF-IDF."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from everylabel.data.dataset import Dataset, Documents
+from everylabel.errors import ConfigError
+from everylabel.linear.nearest import InvertedLists
+from everylabel.methods.base import Method, State
+from everylabel.text.tfidf import DocumentFeatures, TfidfConfig
+from everylabel.types import Ranking
+
+
+@dataclass(kw_only=True)
+class NearestNeighbours(Method):
+    """Score = share of the neighbours' similarity that has the label. Rank O(words x documents with the word)."""
+
+    name: ClassVar[str] = "knn"
+
+    tfidf: TfidfConfig = field(default_factory=TfidfConfig)
+    neighbours: int = 20
+    power: float = 2.0  # of the similarity: how much more the nearest ones count
+
+    def check(self) -> None:
+        self.tfidf.check()
+        if self.neighbours < 1 or self.power < 0:
+            raise ConfigError(
+                f"neighbours must be at least 1 and power not negative; got {self.neighbours} and {self.power}"
+            )
+
+    def _fit(self, dataset: Dataset) -> None:
+        self.features_ = DocumentFeatures(self.tfidf)
+        self.lists_ = InvertedLists.of(self.features_.fit_transform(dataset.documents))
+        self.pairs_ = dataset.required_pairs
+
+    def _rank(self, documents: Documents, k: int) -> Ranking:
+        near = self.lists_.nearest(self.features_.transform(documents), self.neighbours)
+        found = near.ids >= 0
+        weights = np.where(found, np.maximum(near.scores, 0), 0) ** self.power
+        weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-12)
+        rows = np.repeat(np.arange(near.n_docs), found.sum(axis=1))
+        shape = (near.n_docs, self.pairs_.shape[0])
+        votes = csr_matrix((weights[found].astype(np.float32), (rows, near.ids[found])), shape=shape) @ self.pairs_
+        return Ranking.from_csr(votes, k)
+
+    def _state(self) -> State:
+        return self.features_.state("tfidf") | {"lists": self.lists_.lists, "pairs": self.pairs_}
+
+    def _restore(self, state: State) -> None:
+        self.features_ = DocumentFeatures(self.tfidf).restore("tfidf", state)
+        self.lists_ = InvertedLists(state["lists"])
+        self.pairs_ = state["pairs"]
