@@ -12,10 +12,10 @@ from pathlib import Path
 
 from everylabel.data.formats.load import (
     DEFAULTS,
-    check_split,
     known_rows,
     open_source,
     options_from,
+    own_split,
     source_labels,
 )
 from everylabel.data.formats.registry import (
@@ -139,8 +139,7 @@ def check_writer(writer: Format, as_file: bool, target: Path) -> None:
 
 def chosen_splits(module: Format, path: Path, split: str | None, as_file: bool) -> list[str]:
     if split is not None:
-        check_split(module, path, split)
-        return [split]
+        return [own_split(module, path, split)]
     splits = module.splits(path)
     if as_file and len(splits) != 1:
         raise DataError(

@@ -89,5 +89,5 @@ def write_file(target: Target, rows: Iterable[Row]) -> None:
 def joined(row: Row, separator: str) -> str:
     labels = row.labels or []
     # JSON where the separator would tear a label apart, as readers understand both.
-    torn = any(separator in label or label.strip() != label or label.startswith("[") for label in labels)
+    torn = any(not label or separator in label or label.strip() != label or label.startswith("[") for label in labels)
     return json.dumps(labels, ensure_ascii=False) if torn else separator.join(labels)

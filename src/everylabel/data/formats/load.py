@@ -118,7 +118,7 @@ def load_dataset(
     bad = bad_rows if bad_rows is not None else BadRows(on_bad_row)
     options = options_from(vocabulary, text_column, label_column, label_separator, language)
     module, source = open_source(path, format, bad, options)
-    check_split(module, source.path, split)
+    split = own_split(module, source.path, split)
     entries = vocabulary_entries(module, source)
     labels = None if entries is None else label_set(entries, bad)
     truth = Truth(dict(labels.index) if labels is not None else {}, fixed=labels is not None)
@@ -212,16 +212,18 @@ def document_rows(
     if split is None and path.is_dir() and len(names) != 1:
         raise DataError(f"{path}: expected one split to read, and there are {', '.join(names) or 'none'}; name one")
     chosen = split or names[0]
-    check_split(module, path, chosen)
-    return module.read_documents(opened, chosen)
+    return module.read_documents(opened, own_split(module, path, chosen))
 
 
-def check_split(module: Format, path: Path, split: str) -> None:
+def own_split(module: Format, path: Path, split: str) -> str:
+    """The split as the data know it: what has only one split, unnamed or a file, gives it under any name."""
     names = module.splits(path)
-    if path.is_dir() and split not in names and names != [WHOLE]:
-        raise DataError(
-            f"{path}: there is no split {split!r} in this {module.NAME} data; there are: {', '.join(names)}"
-        )
+    if split in names:
+        return split
+    if path.is_dir() and names != [WHOLE]:
+        listed = ", ".join(names) or "none"
+        raise DataError(f"{path}: there is no split {split!r} in this {module.NAME} data; there are: {listed}")
+    return names[0]
 
 
 def vocabulary_entries(module: Format, source: Source) -> Iterator[Entry] | None:
@@ -258,7 +260,7 @@ def collected(module: Format, source: Source, done: str | None, seen: dict[str, 
     ids = set(seen)
     quiet = replace(source, bad=BadRows("skip"))
     for split in module.splits(source.path):
-        if split != done and source.path.is_dir():
+        if split != done:
             for row in module.read_documents(quiet, split):
                 ids.update(row.labels or [])
     return sorted(ids, key=lambda name: (len(name), name) if name.isdigit() else (1 << 30, name))
@@ -266,8 +268,6 @@ def collected(module: Format, source: Source, done: str | None, seen: dict[str, 
 
 def known_rows(module: Format, source: Source, split: str, labels: LabelSet | None) -> Iterator[Row]:
     """The rows whose labels are all in the vocabulary; the others are bad rows."""
-    if names := module.splits(source.path):
-        split = split if split in names else names[0]
     known = None if labels is None else labels.index
     for row in module.read_documents(source, split):
         unknown = None
