@@ -57,8 +57,9 @@ def test_compare_prints_a_row_a_method(run: Run, data: Path) -> None:
     assert row.split()[:2] == ["popularity", "33.3"]
 
 
-def test_compare_as_json_is_a_line_a_method(run: Run, data: Path) -> None:
-    result = run("compare", data, "--methods", "popularity, knn", "--json", "--quiet")
+def test_compare_as_json_is_a_line_a_method(run: Run, tmp_path: Path) -> None:
+    assert run("sample", tmp_path / "sample").exit_code == 0
+    result = run("compare", tmp_path / "sample", "--methods", "popularity, knn", "--json", "--quiet")
     assert result.exit_code == 0, result.output
     first, second = (json.loads(line) for line in result.stdout.splitlines())
     assert (first["method"], second["method"]) == ("popularity", "knn")

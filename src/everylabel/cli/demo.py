@@ -20,10 +20,30 @@ if TYPE_CHECKING:
     from everylabel.data.dataset import Dataset
     from everylabel.methods.base import Method
 
-TEXT = "How lighthouses were built on open rock"
-NEW_TEXTS: tuple[tuple[str, str], ...] = ()  # written once the sample is there
+NEW_TEXTS = (  # title and text, written in the manner of the sample's catalogue
+    (
+        "The Night the Maid of Skarr Was Lost",
+        "On a January night a coaster carrying slate struck the reef below Hollin Head in a rising gale. This booklet "
+        "follows the lifeboat crew who rowed out twice to the wreck, drawing on the coxswain's log, the inquest papers "
+        "and the memories of their grandchildren, and ends with a walk along the shore to the graves of those who were "
+        "not saved.",
+    ),
+    (
+        "Honey from a Small Garden",
+        "A handbook for the beginner with room for two hives and no more. Month by month it explains when to feed, how "
+        "to calm a colony with smoke, what to plant so that the bees find nectar from March to October, and how to "
+        "take the honey without a sting. A last chapter gives recipes for honey cake and mead.",
+    ),
+    (
+        "The Branch Line to the Harbour",
+        "Opened to carry fish to the city and closed within a lifetime, the railway from Corrawick to the junction is "
+        "remembered here by the drivers, firemen and station staff who worked it. Photographs show the tank engines "
+        "that climbed the bank, the iron viaduct over the river, and the last train of all leaving the platform.",
+    ),
+)
+ONE_MORE = "The lighthouse keepers of Hollin Head and the ships they watched over"
 NEXT = (
-    "{everylabel} sample {folder}/data && {everylabel} inspect {folder}/data",
+    "{everylabel} sample {folder}/data --overwrite && {everylabel} inspect {folder}/data",
     "{everylabel} fit {folder}/data -o {folder}/model && {everylabel} evaluate {folder}/model {folder}/data",
     'echo "{text}" | {everylabel} tag {folder}/model --k 5',
 )
@@ -69,10 +89,8 @@ def _print_plan(train: Dataset, test: Dataset) -> None:
     print(f"Plan: fit {DEFAULT_METHOD} on the embedded sample, a catalogue written for this project")
     print(f"  data    {len(train)} training and {len(test)} test documents, {n_labels} labels")
     print(f"  method  {METHODS[DEFAULT_METHOD].summary}")
-    print(
-        f"  why     the documents are labelled, so the labels can be learned from them: {n_seen} of {len(train.labels)}"
-    )
-    print(f"          the other {len(train.labels) - n_seen} have no training document, and are counted as unseen")
+    print(f"  why     labelled documents to learn from are there for {n_seen} of the {n_labels} labels;")
+    print(f"          the other {n_labels - n_seen} have none: they are the unseen band")
 
 
 def _print_tags(method: Method) -> None:
@@ -83,15 +101,17 @@ def _print_tags(method: Method) -> None:
     ids, scores = method.rank(Documents.of(texts, titles), k=4)
     for title, row_ids, row_scores in zip(titles, ids.tolist(), scores.tolist(), strict=True):
         print()
-        labels = [
-            (method.labels_[i].name, f"{score:.2f}") for i, score in zip(row_ids, row_scores, strict=True) if i >= 0
-        ]
-        print_table(title, ("label", "score"), labels)
+        ranked = [(label, score) for label, score in zip(row_ids, row_scores, strict=True) if label >= 0]
+        print(title)
+        print_table(("label", "score"), [(method.labels_[i].name, f"{score:.2f}") for i, score in ranked])
 
 
 def _print_next() -> None:
     """The commands as they can be pasted here: `make demo` needs no activated environment, and nor do they."""
-    program = "everylabel" if shutil.which("everylabel") else os.path.relpath(sys.argv[0])
+    found = shutil.which("everylabel")
+    this = Path(sys.argv[0])
+    program = "everylabel" if found and Path(found).resolve() == this.resolve() else os.path.relpath(this)
+    folder = f"{tempfile.gettempdir()}/everylabel-demo"
     print("\nNext, try:")
     for command in NEXT:
-        print("  " + command.format(everylabel=program, folder=f"{tempfile.gettempdir()}/everylabel-demo", text=TEXT))
+        print("  " + command.format(everylabel=program, folder=folder, text=ONE_MORE))

@@ -66,9 +66,9 @@ def _print(found: Inspection) -> None:
         [name, *(f"{n:,}" for n in (s.n_docs, s.n_labelled, s.n_pairs, s.n_labels_used, s.n_unseen_labels))]
         for name, s in found.splits.items()
     ]
-    print_table("", ("part", "documents", "labelled", "pairs", "labels used", "of these unseen"), rows)
+    print_table(("part", "documents", "labelled", "pairs", "labels used", "of these unseen"), rows)
     print(f"\nLabels by their number of documents in {found.training}")
-    print_table("", tuple(found.bands), [[f"{number:,}" for number in found.bands.values()]], left=())
+    print_table(tuple(found.bands), [[f"{number:,}" for number in found.bands.values()]], left=())
     print()
     _print_quantiles(found)
     if found.suspicious:
@@ -84,4 +84,4 @@ def _print_quantiles(found: Inspection) -> None:
     rows += [(f"labels a document, {name}", s.labels_per_doc) for name, s in found.splits.items()]
     rows += [(f"documents a label, {found.training}", found.pairs_per_label)]
     cells = [[what, *(f"{q[key]:,.1f}".removesuffix(".0") for key in SHOWN_QUANTILES)] for what, q in rows if q]
-    print_table("", ("", *SHOWN_QUANTILES), cells)
+    print_table(("", *SHOWN_QUANTILES), cells)

@@ -19,4 +19,4 @@ def methods(json: Json = False) -> None:
         print_json([{"name": name, "needs": e.needs, "summary": e.summary} for name, e in METHODS.items()])
         return
     rows = [(name, entry.needs, entry.summary) for name, entry in METHODS.items()]
-    print_table("", ("method", "needs", "what it is"), rows, left=(0, 1, 2))
+    print_table(("method", "needs", "what it is"), rows, left=(0, 1, 2))

@@ -15,23 +15,21 @@ def print_json(value: Any, *, indent: int | None = 2) -> None:
     print(json.dumps(_plain(value), ensure_ascii=False, indent=indent, allow_nan=False))
 
 
-def print_table(
-    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)
-) -> None:
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)) -> None:
     """The columns in `left` are words, the others numbers."""
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=title or None, title_justify="left", title_style="bold", pad_edge=False, box=None)
+    table = Table(pad_edge=False, box=None)
     for i, column in enumerate(columns):
         table.add_column(column, justify="left" if i in left else "right", header_style="bold", no_wrap=i > 0)
     for row in rows:
         table.add_row(*row)
     if is_terminal():
-        Console(highlight=False).print(table)
+        Console(highlight=False, markup=False, emoji=False).print(table)
         return
     # A pipe or a file has no width: 80 columns would cut names that the reader may need.
-    console = Console(width=200, highlight=False)
+    console = Console(width=200, highlight=False, markup=False, emoji=False)
     with console.capture() as captured:
         console.print(table)
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))

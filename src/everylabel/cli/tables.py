@@ -11,7 +11,7 @@ BAND_METRICS = ("F1@5", "F1-tested@5", "R@5", "R@10", "R@100")
 
 
 def print_overall(scores: Scores) -> None:
-    print_table("", OVERALL, [[percent(scores[key]) for key in OVERALL]], left=())
+    print_table(OVERALL, [[percent(scores[key]) for key in OVERALL]], left=())
 
 
 def print_bands(scores: Scores) -> None:
@@ -21,4 +21,4 @@ def print_bands(scores: Scores) -> None:
         [name, *(f"{values[key]:,.0f}" for key in BAND_COUNTS), *(percent(values[key]) for key in BAND_METRICS)]
         for name, values in band_rows(scores)
     ]
-    print_table("", columns, rows)
+    print_table(columns, rows)

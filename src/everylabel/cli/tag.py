@@ -98,7 +98,8 @@ def _print_tables(method: Method, documents: Documents, k: int) -> None:
     for i, labels in enumerate(_tags(method, documents, k)):
         start = " ".join((documents.titles[i] or documents.texts[i]).split())[:70]
         rows = [(label["name"], label["id"], f"{label['score']:.3f}") for label in labels]
-        print_table(f"{documents.ids[i]}: {start}", ("label", "id", "score"), rows, left=(0, 1))
+        print(f"{documents.ids[i]}: {start}")
+        print_table(("label", "id", "score"), rows, left=(0, 1))
         print()
 
 
