@@ -1,0 +1,91 @@
+"""Ranking quality: one row of the table for each TOML in benchmarks/rows, fitted on train, reported on test.
+
+python -m benchmarks.quality --data DIR [--rows eurlex57k-xr-linear ...] [--split dev]
+
+A row's cell (row, seed) whose result is there is skipped, so an interrupted run goes on where it stopped. Each cell
+runs in a process of its own, so that its peak memory is its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from benchmarks.record import Watch, data_folder, peak_gb, read_result, write_result
+
+ROWS = Path(__file__).parent / "rows"
+
+
+def read_row(name: str) -> dict[str, Any]:
+    return tomllib.loads((ROWS / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def cell_name(row: str, seed: int, split: str) -> str:
+    return f"quality/{row}-seed{seed}" + ("" if split == "test" else f"-{split}")
+
+
+def run_cell(row: str, seed: int, data: Path, split: str) -> None:
+    """Fit, save, load, rank and evaluate one row with one seed."""
+    import everylabel
+
+    spec, watch = read_row(row), Watch()
+    folder = data / spec["data"]
+    with watch("read"):
+        train, test = everylabel.load_dataset(folder, "train"), everylabel.load_dataset(folder, split)
+    method = everylabel.method(spec["method"], random_state=seed, **spec.get("settings", {}))
+    with watch("fit"):
+        method.fit(train)
+    with tempfile.TemporaryDirectory() as temporary:
+        with watch("save"):
+            method.save(Path(temporary) / "model")
+        size = sum(file.stat().st_size for file in (Path(temporary) / "model").iterdir())
+        with watch("load"):
+            method = everylabel.load(Path(temporary) / "model")
+    method.rank(test.documents.subset(range(2)), k=100)  # loads the compiled kernels
+    with watch("rank"):
+        ranking = method.rank(test.documents, k=100)
+    scores = everylabel.evaluate(ranking, test.required_pairs, train.counts, len(train), recall_ks=(10, 50, 100))
+    values = {
+        "row": row,
+        "data": spec["data"],
+        "split": split,
+        "method": spec["method"],
+        "settings": spec.get("settings", {}),
+        "seed": seed,
+        "seconds": watch.seconds,
+        "documents_per_second": round(len(test) / watch.seconds["rank"], 1),
+        "model_mb": round(size / 1e6, 1),
+        "peak_gb": round(peak_gb(), 2),
+        "scores": scores.to_json(),
+    }
+    write_result(cell_name(row, seed, split), values, f"python -m benchmarks.quality --rows {row} --split {split}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", help="folder with the data sets (or EVERYLABEL_DATA)")
+    parser.add_argument("--rows", nargs="*", default=sorted(path.stem for path in ROWS.glob("*.toml")))
+    parser.add_argument("--split", default="test")
+    parser.add_argument("--seed", type=int, help="run only this seed, in this process")
+    arguments = parser.parse_args()
+    data = data_folder(arguments.data)
+    if arguments.seed is not None:
+        run_cell(arguments.rows[0], arguments.seed, data, arguments.split)
+        return
+    for row in arguments.rows:
+        for seed in read_row(row).get("seeds", [0]):
+            if read_result(cell_name(row, seed, arguments.split)) is not None:
+                print(f"{row}, seed {seed}: there already", flush=True)
+                continue
+            print(f"{row}, seed {seed}", flush=True)
+            cell = ["--rows", row, "--seed", str(seed), "--split", arguments.split, "--data", str(data)]
+            subprocess.run([sys.executable, "-m", "benchmarks.quality", *cell], check=True)
+
+
+if __name__ == "__main__":
+    main()
