@@ -128,7 +128,7 @@ class Tfidf:
         return hashes, np.bincount(inverse, weights=df).astype(np.int64), documents[first], spans[first]
 
     def _names(self, texts: Texts, documents: Any, spans: Any) -> list[str]:
-        stop = set(self.config.stop_words)
+        stop = {word for text in self.config.stop_words for word in WORD.findall(text.lower())}  # as in the table
         names = [""] * len(documents)
         current, lowered = -1, ""
         for i in np.argsort(documents, kind="stable"):
