@@ -15,7 +15,7 @@ R = TypeVar("R")
 def n_threads() -> int:
     """The cores this process may use; EVERYLABEL_THREADS overrides it (a shared server, a benchmark on one core)."""
     chosen = os.environ.get("EVERYLABEL_THREADS", "")
-    if chosen.isdigit() and int(chosen) > 0:
+    if chosen.isdecimal() and int(chosen) > 0:
         return int(chosen)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
