@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DATA ?= $(EVERYLABEL_DATA)
 
 .PHONY: help setup demo test bench clean
 
@@ -11,22 +12,22 @@ help:
 	@echo "make demo    fit on the embedded sample, show results by band and the tags of new texts"
 	@echo "make test    ruff, mypy and all tests"
 	@echo "make setup   make $(VENV) with the everylabel command in it (demo and test do this by themselves)"
-	@echo "make bench   run the benchmarks; writes benchmarks/results (some need data of your own: see their help)"
+	@echo "make bench   run the benchmarks on the data sets in DATA=FOLDER; writes benchmarks/results"
 	@echo "make clean   remove $(VENV) and the caches"
 
 setup: $(STAMP)
 
 # The stamp is made last: an interrupted set-up runs again.
 $(STAMP): pyproject.toml constraints.txt
-	@echo "== set-up: $(VENV), with the versions in constraints.txt"
+	@echo "== set-up: $(VENV), with the versions in constraints.txt (a minute or two, once)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "everylabel needs Python 3.11 or newer; this is $$($(PYTHON) --version). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 # Some systems ship venv without pip in it; their own pip then installs into the environment from outside.
 	@$(PYTHON) -m venv $(VENV) 2>/dev/null || $(PYTHON) -m venv --without-pip --clear $(VENV)
 	@if $(BIN)/python -m pip --version >/dev/null 2>&1; then \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'; \
+		$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev]'; \
 	else \
-		$(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'; \
+		$(PYTHON) -m pip --python $(BIN)/python install -qq --disable-pip-version-check -c constraints.txt -e '.[dev]'; \
 	fi
 	@touch $@
 
@@ -45,8 +46,11 @@ test: setup
 	@$(BIN)/python -m pytest
 
 bench: setup
-	@echo "== benchmarks"
-	@$(BIN)/python -m benchmarks
+	@test -n "$(DATA)" || { echo "bench needs the folder of the data sets: make bench DATA=FOLDER"; exit 2; }
+	@for name in tfidf_speed quality linear_peers scale; do \
+		echo "== benchmarks.$$name"; \
+		$(BIN)/python -m benchmarks.$$name --data "$(DATA)" || exit 1; \
+	done
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

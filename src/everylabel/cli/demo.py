@@ -91,6 +91,7 @@ def _print_plan(train: Dataset, test: Dataset) -> None:
     print(f"  method  {METHODS[DEFAULT_METHOD].summary}")
     print(f"  why     labelled documents to learn from are there for {n_seen} of the {n_labels} labels;")
     print(f"          the other {n_labels - n_seen} have none: they are the unseen band")
+    print("  time    seconds; the first run on a machine also compiles its kernels, about half a minute", flush=True)
 
 
 def _print_tags(method: Method) -> None:
