@@ -31,18 +31,14 @@ def train(work: Path, settings: dict[str, Any]) -> dict[str, Any]:
     ranker = LinearRanker(solver=SolverConfig(**settings["solver"]), matcher_negatives=False)
     ranker.fit(Features.of(X), Y, tree)
     seconds = time.perf_counter() - begun
-    state = ranker.state()
-    save_npz(work / "ours.weights.npz", state.pop("weights"), compressed=False)
-    np.savez(work / "ours.tree.npz", **state)
-    size = sum((work / name).stat().st_size for name in ("ours.weights.npz", "ours.tree.npz"))
+    np.savez(work / "ours.model.npz", **ranker.state())
+    size = (work / "ours.model.npz").stat().st_size
     return {"train_seconds": seconds, "model_mb": size / 1e6}
 
 
 def predict(work: Path, settings: dict[str, Any]) -> dict[str, Any]:
-    with np.load(work / "ours.tree.npz") as tree:
-        state: dict[str, Any] = dict(tree)
-    state |= {"weights": load_npz(work / "ours.weights.npz"), "n_columns": int(state["n_columns"])}
-    ranker = LinearRanker(solver=SolverConfig(**settings["solver"])).restore(state)
+    with np.load(work / "ours.model.npz") as state:
+        ranker = LinearRanker(solver=SolverConfig(**settings["solver"])).restore(dict(state))
     features = Features.of(load_npz(work / "test.X.npz"))
     ranker.rank(features.rows(0, 2), settings["k"])  # loads the compiled kernels
     seconds = []

@@ -17,7 +17,7 @@ LANES = 16
 _VECTOR = ir.VectorType(ir.FloatType(), LANES)
 
 
-class Lanes(types.Type):  # type: ignore[misc]
+class Lanes(types.Type):
     def __init__(self) -> None:
         super().__init__(name=f"Lanes{LANES}")
 

@@ -58,12 +58,12 @@ def flat_tree(labels: IntArray) -> LabelTree:
 
 
 def pifa(X: Csr, Y: Csr) -> Csr:
-    """Positive instance feature aggregation: a label is the mean direction of its documents. O(pairs x words)."""
-    return unit_rows(csr_matrix(Y.T @ X))
+    """Positive instance feature aggregation: a label is the sum of its documents. O(pairs x words)."""
+    return csr_matrix(Y.T @ X)
 
 
 def build_tree(vectors: Any, labels: IntArray, *, leaf_size: int, arity: int, rng: np.random.Generator) -> LabelTree:
-    """The tree of `labels`; row i of `vectors` (csr or dense) belongs to labels[i]."""
+    """The tree of `labels`; row i of `vectors` (csr or dense, only its direction counts) belongs to labels[i]."""
     if leaf_size < 2 or arity < 2:
         raise ConfigError(f"leaf_size and arity must be at least 2; got {leaf_size} and {arity}")
     n_leaves = max(1, math.ceil(len(labels) / leaf_size))
