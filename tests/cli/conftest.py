@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from everylabel.cli.main import app
+from everylabel.cli.app import app
 
 Run = Callable[..., Any]
 LABELS = [("sea", "Seafaring"), ("rail", "Railways"), ("sky", "Aviation"), ("new", "Never used in training")]

@@ -96,7 +96,6 @@ def test_an_interrupt_leaves_nothing(run: Run, data: Path, tmp_path: Path, monke
     monkeypatch.setattr(Popularity, "_fit", interrupted)
     result = run("fit", data, "--method", "popularity", "-o", tmp_path / "model")
     assert result.exit_code == 130
-    assert "nothing was left half written" in result.stderr
     assert list(tmp_path.iterdir()) == []
 
 

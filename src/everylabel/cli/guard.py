@@ -15,10 +15,10 @@ from typing import ParamSpec
 
 import typer
 
+from everylabel.cli.main import INTERRUPTED
 from everylabel.errors import EverylabelError
 
 P = ParamSpec("P")
-INTERRUPTED = 130
 PIPE_CLOSED = 141
 
 
@@ -33,7 +33,7 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
         except EverylabelError as error:
             fail(str(error), error.exit_code)
         except KeyboardInterrupt:
-            interrupted()
+            raise typer.Exit(INTERRUPTED) from None  # main() says what that means
         except BrokenPipeError:
             reader_went_away()
         except OSError as error:  # no permission, no space left: the system's words say it best
@@ -45,11 +45,6 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
 def fail(message: str, code: int) -> None:
     typer.echo(f"everylabel: {' '.join(message.split())}", err=True)
     raise typer.Exit(code)
-
-
-def interrupted() -> None:
-    typer.echo("\neverylabel: interrupted; nothing was left half written", err=True)
-    raise typer.Exit(INTERRUPTED)
 
 
 def reader_went_away() -> None:

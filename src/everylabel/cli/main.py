@@ -1,66 +1,27 @@
-"""The `everylabel` command: its commands, `--version`, and the streams set up so that output is UTF-8 everywhere."""
+"""The entry point of the `everylabel` command."""
 
 from __future__ import annotations
 
 import io
 import sys
-from typing import Annotated
 
-import typer
-
-from everylabel import __version__
-from everylabel.cli.compare import compare
-from everylabel.cli.convert import convert
-from everylabel.cli.demo import demo
-from everylabel.cli.evaluate import evaluate
-from everylabel.cli.fit import fit
-from everylabel.cli.guard import INTERRUPTED
-from everylabel.cli.inspect import inspect
-from everylabel.cli.methods import methods
-from everylabel.cli.sample import sample
-from everylabel.cli.tag import tag
-
-app = typer.Typer(
-    name="everylabel",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,  # plain help: half the start-up time, and it can be piped
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"everylabel {__version__}")
-        raise typer.Exit()
-
-
-@app.callback()
-def everylabel(
-    _version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    """Tag a text with the right labels out of a very large vocabulary.
-
-    Start with: everylabel demo
-    """
-
-
-for command in (demo, sample, inspect, convert, methods, fit, tag, evaluate, compare):
-    app.command()(command)
+INTERRUPTED = 130  # what shells expect after Ctrl-C
 
 
 def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A lone surrogate becomes \udXXX, which JSON reads back; nothing in a text may stop the output.
+            # UTF-8 in any locale. A lone surrogate becomes \udXXX, which JSON reads back: no text stops the output.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
+        from everylabel.cli.app import app  # here, so that Ctrl-C while it loads is no traceback either
+
         app()
-    except KeyboardInterrupt:  # before or after a command's own handling
-        sys.exit(INTERRUPTED)
+    except (KeyboardInterrupt, SystemExit) as stop:  # typer turns Ctrl-C into an exit, at some moments
+        code = INTERRUPTED if isinstance(stop, KeyboardInterrupt) else stop.code
+        if code == INTERRUPTED:
+            print("\neverylabel: interrupted; nothing was left half written", file=sys.stderr)
+        sys.exit(code)
 
 
 if __name__ == "__main__":

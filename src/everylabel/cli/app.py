@@ -1,0 +1,49 @@
+"""The commands of `everylabel`, and `--version`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from everylabel import __version__
+from everylabel.cli.compare import compare
+from everylabel.cli.convert import convert
+from everylabel.cli.demo import demo
+from everylabel.cli.evaluate import evaluate
+from everylabel.cli.fit import fit
+from everylabel.cli.inspect import inspect
+from everylabel.cli.methods import methods
+from everylabel.cli.sample import sample
+from everylabel.cli.tag import tag
+
+app = typer.Typer(
+    name="everylabel",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,  # plain help: half the start-up time, and it can be piped
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"everylabel {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def everylabel(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Tag a text with the right labels out of a very large vocabulary.
+
+    Start with: everylabel demo
+    """
+
+
+for command in (demo, sample, inspect, convert, methods, fit, tag, evaluate, compare):
+    app.command()(command)
