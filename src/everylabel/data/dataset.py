@@ -34,7 +34,9 @@ class LabelSet:
         if len(self.index) != len(self.labels):
             seen: set[str] = set()
             twice = next(label.id for label in self.labels if label.id in seen or seen.add(label.id))  # type: ignore[func-returns-value]
-            raise DataError(f"label id {twice!r} occurs twice in the vocabulary; ids must be unique: remove one of them")
+            raise DataError(
+                f"label id {twice!r} occurs twice in the vocabulary; ids must be unique: remove one of them"
+            )
 
     @classmethod
     def of(cls, labels: Iterable[Label]) -> LabelSet:
@@ -76,7 +78,9 @@ class Documents:
         if self.features is not None:
             lengths.add(self.features.shape[0])
         if len(lengths) != 1:
-            raise DataError(f"documents need as many ids as texts, titles and feature rows; got lengths {sorted(lengths)}")
+            raise DataError(
+                f"documents need as many ids as texts, titles and feature rows; got lengths {sorted(lengths)}"
+            )
 
     @classmethod
     def of(cls, texts: Documents | Sequence[str], titles: Sequence[str] | None = None) -> Documents:

@@ -13,14 +13,26 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+_SLOPE = np.float32(4)
+_SLACK = np.float32(1e-3)  # more than rounding can do
 _BISECTION = 12  # cost of one bisection in units of one list entry (measured)
 
 
 @njit(nogil=True, cache=True, inline="always")
 def probability(margin: Any) -> Any:
-    """A margin as a number in 0..1: the exponential of the negative cubed hinge; 1 from a margin of 1 on."""
-    short = np.float32(1) - margin
-    return np.exp(-short * short * short) if short > 0 else np.float32(1)
+    """A margin as a number in 0..1; the slope was chosen on dev: as good as PECOS's cubed hinge, without ties at 1."""
+    return np.float32(1) / (np.float32(1) + np.exp(-_SLOPE * margin))
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _lowest_useful(worst: Any, scale: Any) -> Any:
+    """The margin below which scale * probability(margin) cannot beat `worst`; most labels stop here, without an exp."""
+    share = worst / scale if scale > 0 else np.float32(1)
+    if share >= 1:
+        return np.float32(np.inf)
+    if share <= 0:
+        return np.float32(-np.inf)
+    return np.float32(np.log(share / (1 - share)) / _SLOPE - _SLACK)
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -176,9 +188,14 @@ def beam_search(
             scores = out_scores[d] if last else next_scores
             size = 0
             for b in range(n_beam):
+                limit = np.float32(-np.inf) if size < len(ids) else _lowest_useful(scores[0], beam_scores[b])
                 for node in range(level[beam_ids[b]], level[beam_ids[b] + 1]):
+                    if totals[node] < limit:
+                        continue
                     score = beam_scores[b] * probability(totals[node])
                     size = _push(ids, scores, size, names[node] if last else np.int32(node), score)
+                    if size == len(ids):
+                        limit = _lowest_useful(scores[0], beam_scores[b])
             if last:
                 _sort_heap(ids, scores, size)
             else:
