@@ -46,6 +46,7 @@ class NearestNeighbours(Method):
         rows = np.repeat(np.arange(near.n_docs), found.sum(axis=1))
         shape = (near.n_docs, self.pairs_.shape[0])
         votes = csr_matrix((weights[found].astype(np.float32), (rows, near.ids[found])), shape=shape) @ self.pairs_
+        np.minimum(votes.data, 1, out=votes.data)  # a sum of shares may be rounded to just above 1
         return Ranking.from_csr(votes, k)
 
     def _state(self) -> State:

@@ -1,0 +1,75 @@
+"""A toy problem with a provable answer: every label has its own words, and documents are made of their labels' words.
+
+Fourteen labels with different numbers of documents (so that the most popular ones are known), one that no document has.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
+
+N_LABELS = 14
+SYLLABLES = ["ba", "de", "fi", "go", "ku", "la", "me", "ni", "po", "ru", "sa", "te", "vi", "zo"]
+
+
+def words_of(label: int) -> list[str]:
+    """Five words that no other label has."""
+    return [f"{SYLLABLES[label]}{ending}" for ending in ("rtan", "lmis", "nkor", "ssel", "ndra")]
+
+
+def text_of(labels: tuple[int, ...], rng: random.Random) -> str:
+    words = [word for label in labels for word in rng.sample(words_of(label), 4)]
+    rng.shuffle(words)
+    return " ".join([*words, rng.choice(["often", "rarely", "sometimes"])])
+
+
+@dataclass(frozen=True)
+class Toy:
+    """`train`, and documents with their answers: of one label's words (`single`), and of two labels' (`double`)."""
+
+    train: Dataset
+    single: list[str]
+    double: list[str]
+    double_answers: list[set[int]]
+    n_labels: int = N_LABELS
+
+    def bag_of_words(self, texts: list[str]) -> Documents:
+        """The same documents without their texts: which labels' words occur in each."""
+        columns = {word: i for i, word in enumerate(word for label in range(N_LABELS) for word in words_of(label))}
+        lists = [[columns[word] for word in text.split() if word in columns] for text in texts]
+        n = len(texts)
+        return Documents([str(i) for i in range(n)], [""] * n, [""] * n, pairs_from_lists(lists, len(columns)))
+
+    def shuffled(self, seed: int) -> tuple[Dataset, Any]:
+        """The same data with documents and vocabulary in another order, and where each new label was before."""
+        rng = np.random.default_rng(seed)
+        docs, labels = rng.permutation(len(self.train)), rng.permutation(len(self.train.labels))
+        pairs = self.train.required_pairs[docs][:, labels]
+        return Dataset(self.train.documents.subset(docs), self.train.labels.subset(labels), pairs), labels
+
+
+@pytest.fixture(scope="session")
+def toy() -> Toy:
+    rng = random.Random(0)
+    answers: list[tuple[int, ...]] = []
+    for label in range(N_LABELS):
+        answers += [(label,)] * (4 + label)
+        answers += [(label, (label + step) % N_LABELS) for step in (1, 3, 5)]
+    names = [" ".join(words_of(label)[:2]) for label in range(N_LABELS)]
+    labels = [Label(f"q{(5 * i) % N_LABELS:02}", name, description=name) for i, name in enumerate(names)]
+    labels.append(Label("unseen", "a label without documents"))
+    texts = [text_of(answer, rng) for answer in answers]
+    train = Dataset(Documents.of(texts), LabelSet.of(labels), pairs_from_lists(answers, len(labels)), name="toy")
+    doubles = [(label, (label + 2) % N_LABELS) for label in range(N_LABELS)]
+    return Toy(
+        train=train,
+        single=[" ".join(words_of(label)) for label in range(N_LABELS)],
+        double=[text_of(answer, rng) for answer in doubles],
+        double_answers=[set(answer) for answer in doubles],
+    )

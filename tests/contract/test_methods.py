@@ -1,0 +1,302 @@
+"""The contract that every registered method keeps: a method added to the registry is tested without a change here."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import tomllib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import everylabel
+from everylabel import config
+from everylabel.data.dataset import Dataset, Documents, LabelSet
+from everylabel.errors import ConfigError, DataError, NotFittedError
+from everylabel.methods.base import Method
+from everylabel.registry import METHODS, method_class
+from everylabel.types import Ranking
+
+# settings under which a method takes another way through its code on a problem this small
+ALSO: list[tuple[str, dict[str, Any]]] = [
+    ("xr-linear", {"leaf_size": 3, "arity": 2, "beam": 4}),
+    ("xr-linear", {"leaf_size": 4, "arity": 16, "matcher_negatives": True, "tfidf": {"title_weight": 2.0}}),
+    ("knn", {"neighbours": 60, "power": 1.0}),
+]
+CASES: list[tuple[str, dict[str, Any]]] = [(name, {}) for name in METHODS] + ALSO
+HOSTILE = ["", " \n", "İstanbul ΣΑΣ", "e\u0301\u200d🙂👩🏽", "\ud800 \udc00", "\x00", "a" * 5000, "12 _ __ 中文字"]
+
+Case = tuple[str, dict[str, Any]]
+Fit = Callable[[], Method]
+
+
+def is_floor(name: str) -> bool:
+    """Popularity, which does not read the text: what the others must beat."""
+    return name == "popularity"
+
+
+@pytest.fixture(params=CASES, ids=["-".join([name, *settings]) for name, settings in CASES])
+def case(request: pytest.FixtureRequest) -> Case:
+    found: Case = request.param
+    return found
+
+
+@pytest.fixture
+def new(case: Case) -> Fit:
+    """`new()` is an unfitted method."""
+    return lambda: everylabel.method(case[0], **case[1])
+
+
+@pytest.fixture(scope="session")
+def fit_once(toy: Any) -> Callable[[str, str], Method]:
+    return cache(lambda name, settings: everylabel.method(name, **json.loads(settings)).fit(toy.train))
+
+
+@pytest.fixture
+def fitted(case: Case, fit_once: Callable[[str, str], Method]) -> Method:
+    """Fitted once for all tests: only to be read."""
+    return fit_once(case[0], json.dumps(case[1]))
+
+
+def assert_identical(one: Ranking, other: Ranking) -> None:
+    np.testing.assert_array_equal(one.ids, other.ids)
+    np.testing.assert_array_equal(one.scores, other.scores)
+
+
+def assert_ranking(found: Ranking, n_docs: int, k: int, n_labels: int) -> None:
+    """What every ranking is, whatever the method."""
+    assert found.ids.shape == found.scores.shape == (n_docs, k)
+    assert found.ids.dtype == np.int32
+    assert found.scores.dtype == np.float32
+    for ids, scores in zip(found.ids.tolist(), found.scores.tolist(), strict=True):
+        n = sum(label >= 0 for label in ids)
+        assert ids[n:] == [-1] * (k - n)
+        assert scores[n:] == [-np.inf] * (k - n)
+        assert all(label < n_labels for label in ids)
+        assert len(set(ids[:n])) == n
+        assert all(0 <= score <= 1 for score in scores[:n])
+        keys = [(-score, label) for score, label in zip(scores[:n], ids[:n], strict=True)]
+        assert keys == sorted(keys)
+
+
+def test_the_registry_tells_the_truth(case: Case) -> None:
+    entry, cls = METHODS[case[0]], method_class(case[0])
+    assert cls.name == case[0]
+    assert entry.summary
+    assert entry.needs
+    assert cls.__doc__
+
+
+def test_a_document_of_a_labels_own_words_gets_the_label(case: Case, fitted: Method, toy: Any) -> None:
+    found = fitted.rank(toy.single, 3)
+    if is_floor(case[0]):
+        most_popular = int(np.argmax(toy.train.counts))
+        assert found.ids[:, 0].tolist() == [most_popular] * toy.n_labels
+    else:
+        assert found.ids[:, 0].tolist() == list(range(toy.n_labels))
+
+
+def test_it_beats_popularity(case: Case, fitted: Method, toy: Any) -> None:
+    if is_floor(case[0]):
+        pytest.skip("popularity itself")
+
+    def hits(method: Method) -> int:
+        ids = method.rank(toy.double, 2).ids.tolist()
+        return sum(len(set(row) & answer) for row, answer in zip(ids, toy.double_answers, strict=True))
+
+    assert hits(fitted) > 2 * hits(everylabel.method("popularity").fit(toy.train))
+
+
+def test_titles_are_read(case: Case, fitted: Method, toy: Any) -> None:
+    if is_floor(case[0]):
+        pytest.skip("does not read")
+    if case[1].get("tfidf", {}).get("title_weight"):
+        pytest.skip("no title was there in training, and titles have features of their own")
+    documents = Documents.of([""] * toy.n_labels, titles=toy.single)
+    assert fitted.rank(documents, 1).ids.ravel().tolist() == list(range(toy.n_labels))
+
+
+@pytest.mark.parametrize("k", [1, 2, 15, 40])
+def test_what_a_ranking_is(fitted: Method, toy: Any, k: int) -> None:
+    texts = toy.double + HOSTILE
+    found = fitted.rank(texts, k)
+    assert_ranking(found, len(texts), k, len(toy.train.labels))
+    assert_identical(fitted.rank(texts, 40).top(k), found)
+
+
+def test_a_document_ranks_the_same_alone(fitted: Method, toy: Any) -> None:
+    together = fitted.rank(toy.double, 5)
+    for i, text in enumerate(toy.double):
+        alone = fitted.rank([text], 5)
+        np.testing.assert_allclose(alone.scores[0], together.scores[i], rtol=1e-5)
+        assert alone.ids[0, 0] == together.ids[i, 0]
+
+
+def test_no_texts_and_empty_texts(fitted: Method, toy: Any) -> None:
+    assert_ranking(fitted.rank([], 5), 0, 5, len(toy.train.labels))
+    assert_ranking(fitted.rank(["", "wholly unknown words"], 5), 2, 5, len(toy.train.labels))
+
+
+def test_what_cannot_be_ranked(fitted: Method) -> None:
+    for k in (0, -1):
+        with pytest.raises(DataError, match=f"k must be at least 1; got {k}"):
+            fitted.rank(["text"], k)
+    with pytest.raises(DataError, match="list of texts"):
+        fitted.rank("text")
+
+
+def test_unchanged_by_the_order_of_documents_and_labels(fitted: Method, new: Fit, toy: Any) -> None:
+    shuffled, before = toy.shuffled(seed=1)
+    other = new().fit(shuffled)
+    single = before[other.rank(toy.single, 1).ids]
+    np.testing.assert_array_equal(single, fitted.rank(toy.single, 1).ids)
+    double = before[other.rank(toy.double, 2).ids]
+    np.testing.assert_array_equal(np.sort(double), np.sort(fitted.rank(toy.double, 2).ids))
+
+
+def test_deterministic_under_a_seed(fitted: Method, new: Fit, toy: Any) -> None:
+    texts = toy.single + toy.double
+    assert_identical(new().fit(toy.train).rank(texts, 9), fitted.rank(texts, 9))
+
+
+def test_identical_after_save_and_load(fitted: Method, toy: Any, tmp_path: Path) -> None:
+    fitted.save(tmp_path / "model")
+    loaded = everylabel.load(tmp_path / "model")
+    assert loaded == fitted  # the settings
+    assert loaded.labels_ == fitted.labels_
+    texts = toy.single + toy.double + HOSTILE
+    assert_identical(loaded.rank(texts, 20), fitted.rank(texts, 20))
+    loaded.save(tmp_path / "again")
+    assert_identical(everylabel.load(tmp_path / "again").rank(texts, 20), fitted.rank(texts, 20))
+
+
+def test_the_dataset_stays_as_it_was(new: Fit, toy: Any) -> None:
+    documents = toy.bag_of_words(toy.train.documents.texts)
+    for data in (toy.train, dataclasses.replace(toy.train, documents=documents)):
+        if data.documents.features is not None and not hasattr(new(), "tfidf"):
+            continue
+        before = snapshot(data)
+        new().fit(data).rank(data.documents, 3)
+        assert snapshot(data) == before
+
+
+def snapshot(data: Dataset) -> list[Any]:
+    matrices = [matrix for matrix in (data.pairs, data.documents.features) if matrix is not None]
+    arrays = [getattr(matrix, part).tolist() for matrix in matrices for part in ("data", "indices", "indptr")]
+    documents = data.documents
+    return [list(documents.ids), list(documents.texts), list(documents.titles), data.labels.labels, *arrays]
+
+
+def test_fitting_again_forgets_what_was_before(fitted: Method, new: Fit, toy: Any) -> None:
+    again = new().fit(toy.train.subset(range(60))).fit(toy.train)
+    assert_identical(again.rank(toy.double, 5), fitted.rank(toy.double, 5))
+
+
+def test_fit_returns_the_method_and_learns_into_attributes_with_an_underscore(new: Fit, toy: Any) -> None:
+    method = new()
+    before = dict(vars(method))
+    assert method.fit(toy.train) is method
+    assert {key: value for key, value in vars(method).items() if key in before} == before
+    assert all(key.endswith("_") for key in set(vars(method)) - set(before))
+
+
+def test_before_fit_there_is_nothing(new: Fit, tmp_path: Path) -> None:
+    for use in (lambda: new().rank(["text"]), lambda: new().save(tmp_path / "model"), lambda: new().state()):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            use()
+    assert not (tmp_path / "model").exists()
+
+
+def test_data_that_cannot_be_learnt_from(new: Fit, toy: Any) -> None:
+    with pytest.raises(DataError, match="no labels"):
+        new().fit(Dataset(Documents.of(["text"]), LabelSet.of([])))
+    for data in (toy.train.without_pairs(), toy.train.with_pairs(toy.train.pairs * 0)):
+        if new().needs_pairs:
+            with pytest.raises(DataError, match="no labelled pair"):
+                new().fit(data)
+        else:
+            assert_ranking(new().fit(data).rank(toy.single, 3), toy.n_labels, 3, len(toy.train.labels))
+
+
+def test_documents_without_labels_and_labels_without_documents(new: Fit, toy: Any) -> None:
+    """Half of the documents lose their labels, and one label all of its documents."""
+    pairs = toy.train.pairs.tolil()
+    pairs[::2] = 0
+    pairs[:, 3] = 0
+    method = new().fit(toy.train.with_pairs(pairs.tocsr()))
+    assert_ranking(method.rank(toy.double + [""], 20), len(toy.double) + 1, 20, len(toy.train.labels))
+
+
+def test_one_label(new: Fit, toy: Any) -> None:
+    labels = toy.train.labels.subset([2])
+    method = new().fit(Dataset(toy.train.documents, labels, toy.train.pairs[:, [2]]))
+    found = method.rank([toy.single[2]], 3)
+    assert found.ids.tolist() == [[0, -1, -1]]
+    assert_ranking(found, 1, 3, 1)
+
+
+def test_a_bag_of_words(case: Case, new: Fit, toy: Any, tmp_path: Path) -> None:
+    """Methods on sparse features take them ready-made; any other does, or says that it cannot."""
+    data = dataclasses.replace(toy.train, documents=toy.bag_of_words(toy.train.documents.texts))
+    documents = toy.bag_of_words(toy.single)
+    try:
+        method = new().fit(data)
+    except DataError:
+        assert not hasattr(new(), "tfidf")
+        return
+    found = method.rank(documents, 3)
+    assert_ranking(found, toy.n_labels, 3, len(toy.train.labels))
+    if not is_floor(case[0]):
+        assert found.ids[:, 0].tolist() == list(range(toy.n_labels))
+    method.save(tmp_path / "model")
+    assert_identical(everylabel.load(tmp_path / "model").rank(documents, 3), found)
+
+
+def test_texts_and_bags_of_words_do_not_mix(fitted: Method, new: Fit, toy: Any) -> None:
+    if not hasattr(fitted, "tfidf"):
+        pytest.skip("not on sparse features")
+    with pytest.raises(DataError, match="bag of words"):
+        fitted.rank(toy.bag_of_words(toy.single), 3)
+    data = dataclasses.replace(toy.train, documents=toy.bag_of_words(toy.train.documents.texts))
+    with pytest.raises(DataError, match="bag of words"):
+        new().fit(data).rank(toy.single, 3)
+
+
+def test_the_settings_are_the_method(new: Fit) -> None:
+    method = dataclasses.replace(new(), random_state=7)
+    values = config.to_dict(method)
+    cls = type(method)
+    assert config.build(cls, values) == method
+    assert config.build(cls, json.loads(json.dumps(values))) == method
+    assert config.build(cls, tomllib.loads(toml(values))) == method
+    assert config.build(cls, config.parse_settings(f"{key}={value}" for key, value in flat(values).items())) == method
+    assert config.build(cls, {}) == cls()
+
+
+def flat(values: dict[str, Any], prefix: str = "") -> dict[str, str]:
+    """{"a": {"b": 1}} as {"a.b": "1"}; values as JSON, which is TOML too for what a setting can be."""
+    found: dict[str, str] = {}
+    for key, value in values.items():
+        found |= flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": json.dumps(value)}
+    return found
+
+
+def toml(values: dict[str, Any]) -> str:
+    return "".join(f"{key} = {value}\n" for key, value in flat(values).items() if value != "null")
+
+
+def test_an_unknown_setting_suggests_the_nearest(case: Case, new: Fit) -> None:
+    for key in config.to_dict(new()):
+        typo = f"{key[:-1]}{key[-1] * 2}x"
+        with pytest.raises(ConfigError, match=f"unknown setting '{typo}'; did you mean {key}"):
+            everylabel.method(case[0], **{typo: 1})
+
+
+def test_a_setting_of_the_wrong_kind_is_refused(case: Case, new: Fit) -> None:
+    for key, value in config.to_dict(new()).items():
+        with pytest.raises(ConfigError, match=key):
+            everylabel.method(case[0], **{key: {"x": 1} if isinstance(value, dict) else [[1]]})

@@ -1,0 +1,80 @@
+"""knn by hand: similarities, votes, and what is not found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
+from everylabel.errors import ConfigError
+from everylabel.methods.neighbours import NearestNeighbours
+
+
+def bag(rows: list[list[float]]) -> Documents:
+    n = len(rows)
+    return Documents([str(i) for i in range(n)], [""] * n, [""] * n, csr_matrix(rows, dtype=np.float32))
+
+
+def data(rows: list[list[float]], labels: list[list[int]], n_labels: int = 4) -> Dataset:
+    names = LabelSet.of(Label(str(i), f"label {i}") for i in range(n_labels))
+    return Dataset(bag(rows), names, pairs_from_lists(labels, n_labels))
+
+
+# cosines with (1, 0, 0): 1, 0.6, 0.8, 0
+ROWS = [[2.0, 0, 0], [3.0, 4, 0], [4.0, 0, 3], [0, 5.0, 0]]
+LABELS = [[0], [1, 2], [1], [3]]
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "power", "votes"),
+    [
+        (1, 2.0, {0: 1.0}),
+        (2, 1.0, {0: 1 / 1.8, 1: 0.8 / 1.8}),
+        (3, 1.0, {1: 1.4 / 2.4, 0: 1 / 2.4, 2: 0.6 / 2.4}),
+        (3, 2.0, {0: 1 / 2, 1: 1 / 2, 2: 0.36 / 2}),
+        (3, 0.0, {1: 2 / 3, 0: 1 / 3, 2: 1 / 3}),
+        (100, 3.0, {0: 1 / 1.728, 1: 0.728 / 1.728, 2: 0.216 / 1.728}),  # the last document shares no word
+    ],
+)
+def test_votes(neighbours: int, power: float, votes: dict[int, float]) -> None:
+    method = NearestNeighbours(neighbours=neighbours, power=power).fit(data(ROWS, LABELS))
+    ids, scores = method.rank(bag([[7.0, 0, 0]]), 4)
+    found = {int(label): float(score) for label, score in zip(ids[0], scores[0], strict=True) if label >= 0}
+    assert found == pytest.approx(votes, abs=1e-6)
+
+
+def test_equal_votes_in_the_order_of_the_labels() -> None:
+    method = NearestNeighbours(neighbours=3, power=0.0).fit(data(ROWS, [[2, 3], [2, 0], [1]] + [[]]))
+    assert method.rank(bag([[1.0, 0, 0]]), 4).ids.tolist() == [[2, 0, 1, 3]]
+
+
+def test_a_document_that_shares_no_word_with_any_gets_nothing() -> None:
+    method = NearestNeighbours().fit(data([[1.0, 0, 0], [0, 1.0, 0]], [[0], [1]]))
+    ids, scores = method.rank(bag([[0, 0, 1.0], [0, 0, 0]]), 2)
+    assert ids.tolist() == [[-1, -1], [-1, -1]]
+    assert np.all(np.isneginf(scores))
+
+
+def test_neighbours_without_labels_take_their_share() -> None:
+    method = NearestNeighbours(neighbours=2, power=1.0).fit(data([[1.0, 0], [1.0, 0]], [[], [3]]))
+    ids, scores = method.rank(bag([[1.0, 0]]), 2)
+    assert ids.tolist() == [[3, -1]]
+    assert scores[0, 0] == pytest.approx(0.5)
+
+
+def test_many_neighbours_that_agree_are_certain_and_no_more() -> None:
+    rng = np.random.default_rng(0)
+    rows: Any = rng.random((200, 8)) + 0.1
+    method = NearestNeighbours(neighbours=150).fit(data(rows.tolist(), [[1]] * 200))
+    scores = method.rank(bag((rng.random((100, 8)) + 0.1).tolist()), 1).scores
+    assert np.all(scores <= 1)
+    np.testing.assert_allclose(scores, 1, rtol=1e-5)
+
+
+@pytest.mark.parametrize("settings", [{"neighbours": 0}, {"power": -1.0}])
+def test_settings_that_cannot_work(settings: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="neighbours must be at least 1 and power not negative"):
+        NearestNeighbours(**settings).fit(data(ROWS, LABELS))
