@@ -49,8 +49,8 @@ def documents(n_docs: int, n_columns: int, density: float, seed: int = 1) -> Any
     return X.astype(np.float32)
 
 
-def slow_probability(margin: float) -> float:
-    return float(np.exp(-(max(0.0, 1 - margin) ** 3)))
+def probability_of(margin: float) -> float:
+    return float(probability(np.float32(margin)))
 
 
 def slow_rank(tree: LabelTree, levels: list[Any], x: Any, k: int, beam: int) -> list[tuple[int, float]]:
@@ -59,7 +59,7 @@ def slow_rank(tree: LabelTree, levels: list[Any], x: Any, k: int, beam: int) -> 
     for level, starts in zip(levels, tree.children, strict=True):
         margins = np.append(x, BIAS).astype(np.float64) @ level
         reached = [(score, child) for score, node in paths for child in range(starts[node], starts[node + 1])]
-        scored = [(score * slow_probability(margins[child]), child) for score, child in reached]
+        scored = [(score * probability_of(margins[child]), child) for score, child in reached]
         paths = (
             sorted(scored, key=lambda path: (-path[0], path[1]))[:beam] if starts is not tree.children[-1] else scored
         )
@@ -83,10 +83,10 @@ def assert_like_slow(found: Ranking, tree: LabelTree, levels: list[Any], X: Any,
 
 def test_probabilities() -> None:
     margins = np.array([-100, -3, -1, -0.1, 0, 0.3, 0.9, 0.999, 1, 1.5, 80], np.float32)
-    found = np.array([probability(margin) for margin in margins])
-    np.testing.assert_allclose(found, [slow_probability(float(margin)) for margin in margins], atol=1e-6)
+    found = np.array([probability_of(margin) for margin in margins])
     assert np.all((found >= 0) & (found <= 1))
     assert np.all(np.diff(found) >= 0)
+    assert found[1] < found[4] < found[7]
 
 
 # few words with long lists are searched by branch when the beam is narrow; many with short lists are walked whole
@@ -176,11 +176,27 @@ def test_equal_scores_go_to_the_lower_label(tree: LabelTree) -> None:
     assert ranker_of(tree, levels).rank(features, 2).ids.tolist() == [[0, 1]] * 2
 
 
-def test_scores_too_small_for_a_float_are_zero_and_still_ranked() -> None:
-    levels = [np.array([[-50, 1, -60]], np.float32).repeat(2, axis=0)]
-    ids, scores = ranker_of(flat_tree(np.arange(3, dtype=np.int32)), levels).rank(Features.of(csr_matrix([[9.0]])), 3)
-    assert ids.tolist() == [[1, 0, 2]]
-    assert scores.tolist() == [[1, 0, 0]]
+@given(margins=st.lists(st.integers(-60, 60) | st.integers(-2, 8), min_size=1, max_size=30), data=st.data())
+@settings(deadline=None)
+def test_also_where_a_float_ends_near_0_or_1(margins: list[int], data: st.DataObject) -> None:
+    """Margins far out give scores that a float cannot tell apart: the lower label comes first, and into the list."""
+    n = len(margins)
+    order = data.draw(st.permutations(range(n)))
+    k = data.draw(st.integers(1, n))
+    levels = [np.array([[0.5 * margin for margin in margins], [0] * n], np.float32)]
+    found = ranker_of(flat_tree(np.array(order, np.int32)), levels).rank(Features.of(csr_matrix([[1.0]])), k)
+    best = sorted((-probability_of(0.5 * margin), label) for margin, label in zip(margins, order, strict=True))[:k]
+    assert found.ids.tolist() == [[label for _, label in best]]
+    np.testing.assert_allclose(found.scores, [[-score for score, _ in best]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 2, 1, 0]])
+def test_a_path_of_probability_zero_ties_by_label_too(order: list[int]) -> None:
+    tree = LabelTree(np.array(order, np.int32), (np.array([0, 2]), np.array([0, 2, 4])))
+    levels = [np.full((2, 2), -900, np.float32), np.ones((2, 4), np.float32)]
+    ids, scores = ranker_of(tree, levels).rank(Features.of(csr_matrix([[1.0]])), 2)
+    assert ids.tolist() == [[0, 1]]
+    assert scores.tolist() == [[0, 0]]
 
 
 @pytest.mark.parametrize("n_dense", [0, 2])

@@ -14,7 +14,8 @@ import numpy as np
 from numba import njit
 
 _SLOPE = np.float32(4)
-_SLACK = np.float32(1e-3)  # more than rounding can do
+_SLACK = np.float32(1e-3)  # more than rounding can do, unless a float32 is this near to 0 or 1:
+_TINY, _NEARLY_ONE = np.float32(1e-30), np.float32(0.9995)  # there, labels that tie must not be passed over
 _BISECTION = 12  # cost of one bisection in units of one list entry (measured)
 
 
@@ -27,11 +28,11 @@ def probability(margin: Any) -> Any:
 @njit(nogil=True, cache=True, inline="always")
 def _lowest_useful(worst: Any, scale: Any) -> Any:
     """The margin below which scale * probability(margin) cannot beat `worst`; most labels stop here, without an exp."""
-    share = worst / scale if scale > 0 else np.float32(1)
-    if share >= 1:
-        return np.float32(np.inf)
-    if share <= 0:
+    if worst < _TINY:
         return np.float32(-np.inf)
+    if worst > scale:
+        return np.float32(np.inf)
+    share = min(worst / scale, _NEARLY_ONE)
     return np.float32(np.log(share / (1 - share)) / _SLOPE - _SLACK)
 
 
