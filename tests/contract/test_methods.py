@@ -163,6 +163,13 @@ def test_deterministic_under_a_seed(fitted: Method, new: Fit, toy: Any) -> None:
     assert_identical(new().fit(toy.train).rank(texts, 9), fitted.rank(texts, 9))
 
 
+def test_seeds_that_cannot_work(new: Fit, toy: Any) -> None:
+    for seed in (-1, 1 << 32):
+        with pytest.raises(ConfigError, match=f"random_state must be .*; got {seed}"):
+            dataclasses.replace(new(), random_state=seed).fit(toy.train)
+    dataclasses.replace(new(), random_state=(1 << 32) - 1).fit(toy.train)
+
+
 def test_identical_after_save_and_load(fitted: Method, toy: Any, tmp_path: Path) -> None:
     fitted.save(tmp_path / "model")
     loaded = everylabel.load(tmp_path / "model")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from everylabel.data.dataset import Dataset, Documents, LabelSet
-from everylabel.errors import DataError, NotFittedError
+from everylabel.errors import ConfigError, DataError, NotFittedError
 from everylabel.types import LongArray, Ranking
 
 State = dict[str, Any]
@@ -27,6 +27,8 @@ class Method(ABC):
 
     def fit(self, dataset: Dataset) -> Self:
         """Learn from the data. Settings are checked here, so that a bad one is reported before any work is done."""
+        if not 0 <= self.random_state < 1 << 32:
+            raise ConfigError(f"random_state must be a whole number from 0 to {(1 << 32) - 1}; got {self.random_state}")
         self.check()
         if len(dataset.labels) == 0:
             raise DataError(f"{dataset.name}: the vocabulary has no labels; expected at least one")
