@@ -53,6 +53,18 @@ def test_labels_without_documents_are_not_ranked(data: Dataset) -> None:
         assert sorted(found.tolist()) == [-1, -1, *range(N_LABELS)]
 
 
+@pytest.mark.parametrize("method", [XrLinear(leaf_size=5, arity=2), Svm()], ids=["tree", "flat"])
+def test_the_order_of_the_vocabulary_changes_no_score(data: Dataset, method: XrLinear | Svm) -> None:
+    order = np.random.default_rng(0).permutation(len(data.labels))
+    other = Dataset(data.documents, data.labels.subset(order), data.required_pairs[:, order])
+
+    def scores(data: Dataset) -> list[dict[str, float]]:
+        ids, scores = method.fit(data).rank(data.documents, N_LABELS)
+        return [{data.labels[i].id: s for i, s in zip(*row, strict=True)} for row in zip(ids, scores, strict=True)]
+
+    assert scores(other) == scores(data)
+
+
 def test_the_seed_matters_only_where_there_is_chance(data: Dataset) -> None:
     texts = data.documents
     one, other = (XrLinear(leaf_size=5, random_state=seed).fit(data).rank(texts, 1) for seed in (1, 2))
