@@ -22,6 +22,7 @@ from scipy.sparse import load_npz, save_npz
 import everylabel
 from benchmarks.record import WORK, data_folder, read_result, write_result
 from everylabel.config import build, to_dict
+from everylabel.evaluate.metrics import evaluate
 from everylabel.linear.solver import SolverConfig
 from everylabel.methods.linear import XrLinear
 from everylabel.text.tfidf import DocumentFeatures
@@ -91,7 +92,7 @@ def measure(name: str) -> dict[str, Any]:
     n_train = load_npz(WORK / "train.Y.npz").shape[0]
     output_name = settings.get("name", environment or "ours")
     ranking = Ranking.from_csr(load_npz(WORK / f"{output_name}.scores.npz"), 20)
-    scores = everylabel.evaluate(ranking, load_npz(WORK / "test.Y.npz"), counts, n_train, recall_ks=(20,))
+    scores = evaluate(ranking, load_npz(WORK / "test.Y.npz"), counts, n_train, recall_ks=(20,))
     return found | {key: scores[key] for key in ("P@1", "nDCG@5", "PSP@5")}
 
 

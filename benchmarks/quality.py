@@ -32,6 +32,7 @@ def cell_name(row: str, seed: int, split: str) -> str:
 def run_cell(row: str, seed: int, data: Path, split: str) -> None:
     """Fit, save, load, rank and evaluate one row with one seed."""
     import everylabel
+    from everylabel.evaluate.metrics import evaluate
 
     spec, watch = read_row(row), Watch()
     folder = data / spec["data"]
@@ -49,7 +50,7 @@ def run_cell(row: str, seed: int, data: Path, split: str) -> None:
     method.rank(test.documents.subset(range(2)), k=100)  # loads the compiled kernels
     with watch("rank"):
         ranking = method.rank(test.documents, k=100)
-    scores = everylabel.evaluate(ranking, test.required_pairs, train.counts, len(train), recall_ks=(10, 50, 100))
+    scores = evaluate(ranking, test.required_pairs, train.counts, len(train), recall_ks=(10, 50, 100))
     values = {
         "row": row,
         "data": spec["data"],

@@ -20,6 +20,7 @@ import numpy as np
 
 import everylabel
 from benchmarks.record import Watch, data_folder, peak_gb, read_result, write_result
+from everylabel.evaluate.metrics import evaluate
 
 SIZES = (10_000, 50_000, 148_897)
 
@@ -56,7 +57,7 @@ def run_size(size: int, data: Path) -> None:
         method.rank(documents, k=10)
         seconds.append(time.perf_counter() - begun)
     ranking = method.rank(test.documents, k=100)
-    scores = everylabel.evaluate(ranking, test.required_pairs, train.counts, len(train))
+    scores = evaluate(ranking, test.required_pairs, train.counts, len(train))
     values = {
         "data": "wordnet-reverse",
         "labels": size,

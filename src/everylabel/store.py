@@ -9,8 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-import shutil
-import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +17,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
 from everylabel import __version__, config
+from everylabel.atomic import replaced
 from everylabel.data.dataset import Label, LabelSet
 from everylabel.errors import ConfigError, ModelError
 from everylabel.registry import method_class
@@ -45,15 +44,14 @@ def save_method(method: Method, path: str | Path, *, overwrite: bool = True) -> 
     """Write the model folder. An existing model is replaced (unless told not to); anything else there is left alone."""
     path = check_destination(path, overwrite=overwrite)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        with replaced(path) as fresh:
+            fresh.mkdir()
+            _write(method, fresh)
     except OSError as error:
-        raise ModelError(f"{path}: cannot write there ({error.strerror}); choose a folder you may write to") from None
-    try:
-        _write(method, fresh)
-        _replace(path, fresh)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+        raise ModelError(
+            f"{path}: cannot be written ({error.strerror or error}); nothing was changed: make room, or choose a folder "
+            "you may write to"
+        ) from None
 
 
 def load(path: str | Path) -> Method:
@@ -115,24 +113,6 @@ def _write(method: Method, folder: Path) -> None:
         "files": files,
     }
     _write_json(folder / MANIFEST, manifest | {"sha256": _digest_of(manifest)})
-    folder.chmod(0o755)  # mkdtemp makes it private
-
-
-def _replace(path: Path, fresh: Path) -> None:
-    if not path.exists():
-        fresh.rename(path)
-        return
-    old = Path(tempfile.mkdtemp(prefix=f".{path.name}.old.", dir=path.parent))
-    try:
-        path.rename(old / "model")
-        fresh.rename(path)
-    except BaseException:  # Ctrl-C between the two renames must not cost the old model
-        if not path.exists():
-            (old / "model").rename(path)
-        raise
-    finally:
-        if path.exists():
-            shutil.rmtree(old, ignore_errors=True)
 
 
 def _verify(path: Path, manifest: dict[str, Any]) -> None:

@@ -153,19 +153,24 @@ def test_what_every_ranking_is(n_labels: int, leaf_size: int, arity: int, beam: 
     tree = tree_of(n_labels, leaf_size, arity, seed)
     levels = [np.round(level) for level in weights_of(tree, 5, 0.5, seed)]  # whole numbers: many equal scores
     features = Features.of(csr_matrix(np.round(documents(6, 5, 0.4, seed))))
-    ids, scores = ranker_of(tree, levels, beam).rank(features, k)
-    n = min(k, n_labels)
-    assert ids.shape == scores.shape == (6, k)
-    assert ids.dtype == np.int32
-    assert scores.dtype == np.float32
-    assert np.all(ids[:, n:] == -1)
-    assert np.all(np.isneginf(scores[:, n:]))
-    assert np.all((ids[:, :n] >= 0) & (ids[:, :n] < n_labels))  # as many as were asked for, however narrow the beam
-    assert all(len(set(row)) == n for row in ids[:, :n].tolist())
-    assert np.all((scores[:, :n] >= 0) & (scores[:, :n] <= 1))
-    assert np.all(np.diff(scores[:, :n]) <= 0)
-    tied = scores[:, 1:n] == scores[:, : n - 1]
-    assert np.all(np.diff(ids[:, :n])[tied] > 0)
+    ranker = ranker_of(tree, levels, beam)
+    found = ranker.rank(features, k)
+    assert found.ids.shape == found.scores.shape == (6, k)
+    assert found.ids.dtype == np.int32
+    assert found.scores.dtype == np.float32
+    smallest_leaf = int(np.diff(tree.children[-1]).min())
+    for ids, scores in zip(found.ids, found.scores, strict=True):
+        n = int((ids >= 0).sum())
+        assert min(k, smallest_leaf) <= n <= min(k, n_labels)  # as many as the beam reaches
+        assert np.all(ids[n:] == -1)
+        assert np.all(np.isneginf(scores[n:]))
+        assert np.all(ids[:n] < n_labels)
+        assert len(set(ids[:n].tolist())) == n
+        assert np.all((scores[:n] >= 0) & (scores[:n] <= 1))
+        assert np.all(np.diff(scores[:n]) <= 0)
+        assert np.all(np.diff(ids[:n])[np.diff(scores[:n]) == 0] > 0)
+    longer = ranker.rank(features, k + 3)
+    np.testing.assert_array_equal(longer.ids[:, :k], found.ids)  # asking for more changes nothing further up
 
 
 @pytest.mark.parametrize("tree", [flat_tree(np.array([4, 2, 0, 3, 1], np.int32)), tree_of(5, 2, 2)])

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
+from everylabel.atomic import replaced
 from everylabel.data.formats.load import (
     DEFAULTS,
     known_rows,
@@ -163,28 +161,6 @@ def check_target(target: Path, source: Path | None, overwrite: bool) -> None:
             raise DataError(
                 f"{target}: this folder is not a data set, so it is not overwritten; remove it first"
             ) from None
-
-
-@contextmanager
-def replaced(target: Path) -> Iterator[Path]:
-    """A name beside the target to write to; it takes the target's place at the end, or is removed on any error."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    # The suffix stays, as it decides about compression.
-    partial = target.with_name(f".{uuid.uuid4().hex[:8]}.partial.{target.name}")
-    try:
-        yield partial
-        if target.is_dir():  # a folder cannot be renamed over a full one
-            old = target.with_name(f".{uuid.uuid4().hex[:8]}.old.{target.name}")
-            target.rename(old)
-            partial.rename(target)
-            shutil.rmtree(old)
-        else:
-            partial.replace(target)
-    finally:
-        if partial.is_dir():
-            shutil.rmtree(partial)
-        else:
-            partial.unlink(missing_ok=True)
 
 
 def sample(dst: Path | str, *, overwrite: bool = False) -> Path:

@@ -57,7 +57,7 @@ class LinearRanker:
         return self
 
     def rank(self, features: Features, k: int, *, beam: int | None = None) -> Ranking:
-        """The k best labels; at least as many branches are followed as k labels need."""
+        """The k best labels below the branches that the beam follows; padded where those have fewer than k."""
         return self._search(features, self.weights_, self.tree_.children, self.tree_.order, k, beam)
 
     def state(self) -> dict[str, Any]:
@@ -98,8 +98,7 @@ class LinearRanker:
 
         if features.n_columns != self.n_columns_:
             raise ConfigError(f"expected {self.n_columns_} feature columns, as in training; got {features.n_columns}")
-        smallest_leaf = max(1, int(np.diff(children[-1]).min()))
-        width = max(self.beam if beam is None else beam, -(-k // smallest_leaf))
+        width = self.beam if beam is None else beam
         lists = (weights.indptr, weights.indices, weights.data)
         starts = np.concatenate(children)
         level_starts = np.concatenate([[0], np.cumsum([len(level) for level in children])])
@@ -149,5 +148,6 @@ def _stacked(levels: list[Csr]) -> Csr:
     weights.indptr = weights.indptr.astype(np.int64)
     weights.indices = weights.indices.astype(np.int32)
     # as they will be saved, so that a model ranks the same before and after; one part in 2,000 does not matter
-    weights.data = weights.data.astype(np.float16).astype(np.float32)
+    largest = np.finfo(np.float16).max
+    weights.data = np.clip(weights.data, -largest, largest).astype(np.float16).astype(np.float32)
     return weights

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -32,6 +33,10 @@ class Features(NamedTuple):
         matrix.sort_indices()
         if dense is None:
             dense = np.zeros((matrix.shape[0], 0), np.float32)
+        if dense.shape[0] != matrix.shape[0]:
+            raise ConfigError(
+                f"sparse and dense features must have as many rows; got {matrix.shape[0]} and {dense.shape[0]}"
+            )
         return cls(matrix, np.ascontiguousarray(dense, np.float32))
 
     @property
@@ -58,10 +63,11 @@ class SolverConfig:
     prune: float = 0.05  # smaller weights are dropped
 
     def check(self) -> None:
-        if min(self.cost_positive, self.cost_negative, self.tolerance) <= 0 or self.max_epochs < 1:
+        positive = (self.cost_positive, self.cost_negative, self.tolerance)
+        if not all(0 < value < math.inf for value in positive) or self.max_epochs < 1:
             raise ConfigError("solver: costs and tolerance must be above 0, and max_epochs at least 1")
-        if self.prune < 0:
-            raise ConfigError(f"solver.prune must not be negative; got {self.prune}")
+        if not 0 <= self.prune < math.inf or not 0 <= self.bias < math.inf:
+            raise ConfigError(f"solver.prune and solver.bias must not be negative; got {self.prune} and {self.bias}")
 
 
 class _Task(NamedTuple):
