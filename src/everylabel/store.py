@@ -49,7 +49,7 @@ def save_method(method: Method, path: str | Path, *, overwrite: bool = True) -> 
             _write(method, fresh)
     except OSError as error:
         raise ModelError(
-            f"{path}: cannot be written ({error.strerror or error}); nothing was changed: make room, or choose a folder "
+            f"{path}: cannot be written ({error.strerror or error}); nothing was changed: make room or choose a folder "
             "you may write to"
         ) from None
 
