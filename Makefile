@@ -47,10 +47,7 @@ test: setup
 
 bench: setup
 	@test -n "$(DATA)" || { echo "bench needs the folder of the data sets: make bench DATA=FOLDER"; exit 2; }
-	@for name in tfidf_speed quality linear_peers scale; do \
-		echo "== benchmarks.$$name"; \
-		$(BIN)/python -m benchmarks.$$name --data "$(DATA)" || exit 1; \
-	done
+	@$(BIN)/python -m benchmarks --data "$(DATA)"
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

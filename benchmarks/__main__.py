@@ -1,0 +1,26 @@
+"""All benchmarks, one after the other, then the page of results: python -m benchmarks --data DIR"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+
+from benchmarks.record import data_folder
+
+ALL = ("tfidf_speed", "linear_peers", "scale", "quality")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", help="folder with the data sets (or EVERYLABEL_DATA)")
+    arguments = parser.parse_args()
+    data = str(data_folder(arguments.data))
+    for name in ALL:
+        print(f"== {name}", flush=True)
+        subprocess.run([sys.executable, "-m", f"benchmarks.{name}", "--data", data], check=True)
+    subprocess.run([sys.executable, "-m", "benchmarks.tables"], check=True)
+
+
+if __name__ == "__main__":
+    main()

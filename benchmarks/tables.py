@@ -1,0 +1,143 @@
+"""benchmarks/results as one Markdown page: python -m benchmarks.tables"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from benchmarks.record import RESULTS, read_result
+from benchmarks.scale import SIZES
+
+QUALITY = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@1", "PSP@5", "R@10", "R@100", "ZSR@100", "tail-F1@5")
+PUBLISHED = """\
+What to compare with, eurlex57k test: PECOS and omikuji in the table of peers below; the best published neural model
+(OF-LAN, 8 GPUs) has nDCG@5 83.0, PSP@5 67.9 and ZSR@100 43 to 51. Linear models have ZSR 0 by construction."""
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def percent(values: Sequence[float | None]) -> str:
+    """Mean, and the spread over seeds where there are several."""
+    known = [100 * value for value in values if value is not None]
+    if not known:
+        return "-"
+    spread = f" ± {statistics.stdev(known):.2f}" if len(known) > 1 else ""
+    return f"{statistics.mean(known):.1f}{spread}"
+
+
+def conditions(record: dict[str, Any]) -> str:
+    machine, versions = record["machine"], record["versions"]
+    return (
+        f"`{record['command']}` on {machine['cores']} cores ({machine['cpu']}), {machine['memory_gib']} GiB; "
+        + ", ".join(f"{name} {version}" for name, version in versions.items())
+    )
+
+
+def quality_section() -> str:
+    records: dict[str, list[dict[str, Any]]] = {}
+    for path in sorted((RESULTS / "quality").glob("*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        records.setdefault(f"{record['row']} ({record['split']})", []).append(record)
+    if not records:
+        return ""
+    rows = []
+    for name, cells in records.items():
+        scores = [percent([cell["scores"]["values"].get(key) for cell in cells]) for key in QUALITY]
+        fit = f"{statistics.median(cell['seconds']['fit'] for cell in cells):.0f}"
+        speed = f"{statistics.median(cell['documents_per_second'] for cell in cells):,.0f}"
+        memory = f"{max(cell['peak_gb'] for cell in cells):.1f}"
+        seeds = ", ".join(str(cell["seed"]) for cell in cells)
+        rows.append([name, *scores, fit, speed, f"{cells[0]['model_mb']:.0f}", memory, seeds])
+    columns = ["row", *QUALITY, "fit s", "docs/s", "model MB", "peak GB", "seeds"]
+    notes = (
+        "In %; several seeds: mean ± standard deviation. Fit and docs/s are from texts, TF-IDF included; peak memory "
+        "is that of the whole process, the texts included."
+    )
+    last = next(reversed(records.values()))[0]
+    return f"## Quality\n\n{table(columns, rows)}\n\n{notes}\n{PUBLISHED}\n\n{conditions(last)}\n"
+
+
+def peers_section() -> str:
+    record = read_result("linear-peers")
+    if record is None:
+        return ""
+    rows = []
+    for name, system in record["systems"].items():
+        rows.append(
+            [
+                name,
+                *(f"{100 * system[key]:.1f}" for key in ("P@1", "nDCG@5", "PSP@5")),
+                f"{system['train_seconds']:.0f}",
+                f"{system['documents_per_second']:,.0f}",
+                f"{system['train_peak_gb']:.2f}",
+                f"{system['predict_peak_gb']:.2f}",
+                f"{system['model_mb']:.0f}",
+            ]
+        )
+    columns = ["system", "P@1", "nDCG@5", "PSP@5", "train s", "docs/s", "train peak GB", "predict peak GB", "model MB"]
+    keys = ["train_seconds", "documents_per_second", "train_peak_gb", "predict_peak_gb", "model_mb"]
+    ratios = [[name, *(f"{values[key]:.1f}" for key in keys)] for name, values in record["ratios"].items()]
+    better = ["against", "training", "prediction", "train memory", "predict memory", "model size"]
+    notes = (
+        "eurlex57k, trained on train, measured on test; all systems get the same TF-IDF features, run one after the "
+        "other on the same cores, and rank 20 labels with a beam of 10. `pecos` has its defaults (leaves of 100 "
+        "labels, equal costs), `pecos-wide` our leaves and costs. Training includes the label tree."
+    )
+    return (
+        f"## Beside PECOS 1.2.8 and omikuji 0.5.2\n\n{table(columns, rows)}\n\nTimes better (above 1: everylabel is "
+        f"faster or smaller):\n\n{table(better, ratios)}\n\n{notes}\n\n{conditions(record)}\n"
+    )
+
+
+def tfidf_section() -> str:
+    record = read_result("tfidf-speed")
+    if record is None:
+        return ""
+    rows = [[name, ", ".join(f"{value:.1f}" for value in values)] for name, values in record["seconds"].items()]
+    notes = (
+        f"{record['documents']:,} documents, {record['columns']:,} columns, {record['values']:,} values; the largest "
+        f"difference between the two matrices is {record['largest_difference']:.1e}. "
+        f"Ratio of the medians: **{record['ratio']:.1f}**."
+    )
+    title = "## TF-IDF beside scikit-learn's (one core), three runs in turns"
+    return f"{title}\n\n{table(['system', 'seconds'], rows)}\n\n{notes}\n\n{conditions(record)}\n"
+
+
+def scale_section() -> str:
+    records = [record for size in SIZES if (record := read_result(f"scale-{size}")) is not None]
+    if not records:
+        return ""
+    rows = []
+    for record in records:
+        seconds, scores = record["seconds"], record["scores"]
+        rows.append(
+            [
+                f"{record['labels']:,}",
+                f"{record['labels_with_pairs']:,}",
+                f"{record['train_documents']:,}",
+                *(f"{seconds[step]:.1f}" for step in ("fit", "save", "load")),
+                f"{record['microseconds_per_document']:.0f}",
+                f"{record['model_mb']:.0f}",
+                f"{record['peak_gb']:.2f}",
+                *(f"{100 * scores[key]:.1f}" for key in ("P@1", "nDCG@5", "R@100")),
+            ]
+        )
+    columns = ["labels", "seen", "documents", "fit s", "save s", "load s", "µs/document", "model MB", "peak GB"]
+    notes = "xr-linear with its defaults on wordnet-reverse; the same 11,755 texts are ranked at each size."
+    return f"## Many labels\n\n{table([*columns, 'P@1', 'nDCG@5', 'R@100'], rows)}\n\n{notes}\n\n{conditions(records[-1])}\n"
+
+
+def main() -> None:
+    sections = [quality_section(), peers_section(), tfidf_section(), scale_section()]
+    page = "# Results\n\nWritten by `python -m benchmarks.tables` from the JSON files beside this page.\n\n"
+    (RESULTS / "README.md").write_text(page + "\n".join(section for section in sections if section), encoding="utf-8")
+    print(f"wrote {RESULTS.name}/README.md")
+
+
+if __name__ == "__main__":
+    main()
