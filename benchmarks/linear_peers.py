@@ -30,7 +30,10 @@ from everylabel.types import Ranking
 
 NAME = "linear-peers"
 HERE = Path(__file__).parent / "peers"
-ENVIRONMENTS = {"pecos": ["numpy<2", "libpecos==1.2.8"], "omikuji": ["numpy", "scipy", "omikuji==0.5.2"]}
+ENVIRONMENTS = {
+    "pecos": ["numpy<2", "torch==2.13.0", "libpecos==1.2.8"],
+    "omikuji": ["numpy", "scipy", "omikuji==0.5.2"],
+}
 
 
 def systems() -> dict[str, tuple[str, str, dict[str, Any]]]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
 from everylabel.data.dataset import Documents
 from everylabel.errors import ConfigError, DataError
-from everylabel.text.tfidf import DocumentFeatures, Tfidf, TfidfConfig
+from everylabel.text import tfidf
+from everylabel.text.tfidf import DocumentFeatures, Tfidf, TfidfConfig, fewest_documents
 
 EVERYTHING = TfidfConfig(ngrams=2, min_df=1, max_df=1.0)
 TEXTS = ["a red ship", "a red train", "grüne Äpfel, Straße", "", "red red red ship"]
 TITLES = ["ship", "", "Äpfel", "red", "one more"]
+TOGETHER = [f"{title}\n{text}" if title else text for title, text in zip(TITLES, TEXTS, strict=True)]
 
 
 def given(matrix: list[list[float]]) -> Documents:
@@ -77,26 +81,25 @@ def test_settings_that_cannot_work(settings: dict[str, float], message: str) -> 
 
 
 def test_one_field_is_title_and_text_together() -> None:
-    features = DocumentFeatures(EVERYTHING)
+    features = DocumentFeatures(replace(EVERYTHING, title_weight=0.0))
     found = features.fit_transform(Documents.of(TEXTS, TITLES))
-    together = [f"{title}\n{text}" for title, text in zip(TITLES, TEXTS, strict=True)]
     expected = Tfidf(config=EVERYTHING)
-    np.testing.assert_array_equal(found.toarray(), expected.fit_transform(together).toarray())
+    np.testing.assert_array_equal(found.toarray(), expected.fit_transform(TOGETHER).toarray())
     assert features.names == expected.names_
 
 
 @pytest.mark.parametrize("weight", [0.5, 3.0])
-def test_two_fields_are_weighted_side_by_side(weight: float) -> None:
+def test_the_title_is_one_more_field_with_its_weight(weight: float) -> None:
     config = TfidfConfig(ngrams=1, min_df=1, max_df=1.0, title_weight=weight)
     features = DocumentFeatures(config)
     documents = Documents.of(TEXTS, TITLES)
     found = features.fit_transform(documents)
-    titles, texts = Tfidf(config=config), Tfidf(config=config)
-    blocks = [weight * titles.fit_transform(TITLES).toarray(), texts.fit_transform(TEXTS).toarray()]
+    whole, titles = Tfidf(config=config), Tfidf(config=config)
+    blocks = [whole.fit_transform(TOGETHER).toarray(), weight * titles.fit_transform(TITLES).toarray()]
     expected = np.hstack(blocks)
     expected /= np.maximum(np.linalg.norm(expected, axis=1, keepdims=True), 1e-9)
     np.testing.assert_allclose(found.toarray(), expected, atol=1e-6)
-    assert features.names == titles.names_ + texts.names_
+    assert features.names == whole.names_ + titles.names_
     np.testing.assert_array_equal(features.transform(documents).toarray(), found.toarray())
 
 
@@ -109,6 +112,21 @@ def test_fields_round_trip(weight: float, titles: list[str]) -> None:
     found = fitted.fit_transform(documents)
     restored = DocumentFeatures(config).restore("x", fitted.state("x"))
     np.testing.assert_array_equal(restored.transform(documents).toarray(), found.toarray())
+
+
+def test_without_titles_there_is_no_field_of_them() -> None:
+    features = DocumentFeatures(EVERYTHING)
+    features.fit_transform(Documents.of(TEXTS))
+    assert features.names == Tfidf(config=EVERYTHING).fit(TEXTS).names_
+
+
+def test_rare_words_are_dropped_from_large_corpora_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = TfidfConfig(ngrams=1, max_df=1.0)
+    assert "once" in Tfidf(config=config).fit(["twice once", "twice"]).names_
+    monkeypatch.setattr(tfidf, "_CHARACTERS_PER_DOCUMENT_FREQUENCY", 10)
+    assert Tfidf(config=config).fit(["twice once", "twice"]).names_ == ["twice"]
+    assert fewest_documents(config, ["x" * 10_000]) == 5
+    assert fewest_documents(replace(config, min_df=3), ["x" * 10_000]) == 3
 
 
 def test_texts_without_words_say_what_to_do() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, Self
 
@@ -38,7 +38,7 @@ class TfidfConfig:
     min_df: int | None = None  # documents that an n-gram must occur in; None: 1 in small corpora, up to 5 in large ones
     max_df: float = 0.5  # largest share of the documents that an n-gram may occur in
     sublinear: bool = True  # 1 + ln(tf) instead of tf
-    title_weight: float = 0.0  # 0: the title opens the text; above: titles are features of their own, this much heavier
+    title_weight: float = 0.5  # of the title as a field of its own, beside title and text as one field; 0: not
     stop_words: tuple[str, ...] = ()
 
     def check(self) -> None:
@@ -206,7 +206,7 @@ def _word_characters() -> NDArray[np.bool_]:
 
 
 class DocumentFeatures:
-    """TF-IDF of whole documents: title and text as one field, or as two with a weight; or features that came ready."""
+    """TF-IDF of documents: title and text as one field, and the title as one more; or features that came ready."""
 
     def __init__(self, config: TfidfConfig) -> None:
         self.config = config
@@ -218,10 +218,11 @@ class DocumentFeatures:
         if documents.features is not None:
             self.n_features_ = documents.features.shape[1]
             return self._given(documents)
-        names = ["title", "text"] if self.config.title_weight > 0 else ["all"]
+        names = ["all", "title"] if self.config.title_weight > 0 and any(documents.titles) else ["all"]
+        config = replace(self.config, min_df=fewest_documents(self.config, documents.texts))  # the same for titles
         blocks = []
         for name in names:
-            self.fields_[name] = Tfidf(config=self.config)
+            self.fields_[name] = Tfidf(config=config)
             blocks.append(self.fields_[name].fit_transform(_field(documents, name)))
         if not any(tfidf.names_ for tfidf in self.fields_.values()):
             raise DataError(
@@ -272,8 +273,8 @@ class DocumentFeatures:
     def _joined(self, blocks: list[Csr]) -> Csr:
         if len(blocks) == 1:
             return blocks[0]
-        return unit_rows(hstack([blocks[0] * np.float32(self.config.title_weight), blocks[1]], format="csr"))
+        return unit_rows(hstack([blocks[0], blocks[1] * np.float32(self.config.title_weight)], format="csr"))
 
 
 def _field(documents: Documents, name: str) -> list[str]:
-    return {"title": documents.titles, "text": documents.texts}.get(name) or documents.full_texts
+    return documents.titles if name == "title" else documents.full_texts
