@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import resource
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,9 +52,12 @@ def versions() -> dict[str, str]:
 
 
 def peak_gb() -> float:
-    """Largest resident memory of this process so far, in GB (10^9 bytes)."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak * (1 if sys.platform == "darwin" else 1024) / 1e9
+    """Largest resident memory of this process so far, in GB (10^9 bytes).
+
+    Not from getrusage: there a process starts with the peak of the one that started it.
+    """
+    status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    return int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e9
 
 
 class Watch:

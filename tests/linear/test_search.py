@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_matrix, vstack
+from scipy.sparse import csr_matrix
 
+from everylabel.linear.lists import Lists
 from everylabel.linear.ranker import LinearRanker
 from everylabel.linear.scoring import probability
 from everylabel.linear.solver import Features, SolverConfig
@@ -26,20 +27,18 @@ def tree_of(n_labels: int, leaf_size: int, arity: int, seed: int = 0) -> LabelTr
 
 
 def weights_of(tree: LabelTree, n_columns: int, density: float, seed: int = 0) -> list[Any]:
-    """Of each level (columns + bias, nodes)."""
+    """Of each level (columns + bias, nodes), in the steps that lists keep."""
     rng = np.random.default_rng(seed)
     shapes = [(n_columns + 1, int(starts[-1])) for starts in tree.children]
-    return [(rng.normal(size=shape) * (rng.random(shape) < density)).astype(np.float32) for shape in shapes]
+    levels = [(rng.normal(size=shape) * (rng.random(shape) < density)).astype(np.float32) for shape in shapes]
+    return [Lists.of_levels([csr_matrix(level)]).level(0, level.shape[1]).toarray() for level in levels]
 
 
 def ranker_of(tree: LabelTree, levels: list[Any], beam: int = 10) -> LinearRanker:
     """A ranker that learned these weights."""
-    widest = max(level.shape[1] for level in levels)
-    padded = [np.pad(level, ((0, 0), (0, widest - level.shape[1]))) for level in levels]
-    weights = vstack([csr_matrix(level, dtype=np.float32) for level in padded], format="csr")
-    weights.indptr, weights.indices = weights.indptr.astype(np.int64), weights.indices.astype(np.int32)
     ranker = LinearRanker(solver=SolverConfig(bias=BIAS), beam=beam)
-    ranker.tree_, ranker.weights_, ranker.n_columns_ = tree, weights, levels[0].shape[0] - 1
+    ranker.tree_, ranker.n_columns_ = tree, levels[0].shape[0] - 1
+    ranker.lists_ = Lists.of_levels([csr_matrix(level, dtype=np.float32) for level in levels])
     return ranker
 
 
@@ -189,8 +188,10 @@ def test_also_where_a_float_ends_near_0_or_1(margins: list[int], data: st.DataOb
     order = data.draw(st.permutations(range(n)))
     k = data.draw(st.integers(1, n))
     levels = [np.array([[0.5 * margin for margin in margins], [0] * n], np.float32)]
-    found = ranker_of(flat_tree(np.array(order, np.int32)), levels).rank(Features.of(csr_matrix([[1.0]])), k)
-    best = sorted((-probability_of(0.5 * margin), label) for margin, label in zip(margins, order, strict=True))[:k]
+    ranker = ranker_of(flat_tree(np.array(order, np.int32)), levels)
+    found = ranker.rank(Features.of(csr_matrix([[1.0]])), k)
+    kept = ranker.weights(0).toarray()[0]  # in the steps of lists
+    best = sorted((-probability_of(margin), label) for margin, label in zip(kept, order, strict=True))[:k]
     assert found.ids.tolist() == [[label for _, label in best]]
     np.testing.assert_allclose(found.scores, [[-score for score, _ in best]], rtol=1e-6)
 

@@ -45,9 +45,13 @@ def liblinear(X: Any, y: Any, config: SolverConfig) -> Any:
 
 
 def weights(features: Features, Y: Any, tree: LabelTree, config: SolverConfig) -> Any:
-    """All levels' weights, (columns + bias, nodes) each; a ranker keeps them with three digits."""
+    """All levels' weights, (columns + bias, nodes) each, with columns of zeros up to the widest level."""
     ranker = LinearRanker(solver=config, matcher_negatives=False).fit(features, csr_matrix(Y, dtype=np.float32), tree)
-    return ranker.weights_.toarray().reshape(tree.depth, features.n_columns + 1, -1)
+    found = np.zeros((tree.depth, features.n_columns + 1, Y.shape[1]), np.float32)
+    for t in range(tree.depth):
+        level = ranker.weights(t).toarray()
+        found[t, :, : level.shape[1]] = level
+    return found
 
 
 def flat_weights(X: Any, Y: Any, config: SolverConfig) -> Any:
@@ -122,7 +126,9 @@ def test_sparse_and_dense_side_by_side_are_one_matrix(n_dense: int, bias: float)
     alone = Features.of(csr_matrix(X))
     assert (both.n_docs, both.n_columns) == (alone.n_docs, alone.n_columns) == (60, 20)
     rankers = [LinearRanker(solver=config).fit(features, pairs, tree) for features in (both, alone)]
-    np.testing.assert_allclose(rankers[0].weights_.toarray(), rankers[1].weights_.toarray(), atol=1e-3, rtol=1e-3)
+    for t in range(tree.depth):
+        mine, other = (ranker.weights(t).toarray() for ranker in rankers)
+        np.testing.assert_allclose(mine, other, atol=1e-3, rtol=1e-3)
     one, other = (ranker.rank(features, 5) for ranker, features in zip(rankers, (both, alone), strict=True))
     np.testing.assert_allclose(one.scores, other.scores, atol=5e-3)
     # rankings by the same weights are the same, whichever way the columns come

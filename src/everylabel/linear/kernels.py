@@ -176,20 +176,25 @@ def gather(indptr: Any, indices: Any, values: Any, rows: Any, counts: Any) -> An
 
 
 @njit(nogil=True, cache=True)
-def kept_weights(W: Any, n_lanes: Any, prune: Any) -> Any:
-    """The weights that are larger than `prune`, and always the bias: rows, lanes and values."""
+def kept_weights(W: Any, n_lanes: Any, limits: Any) -> Any:
+    """Weights larger than their row's limit times the square root of their lane's length: rows, lanes and values."""
     n_rows = W.shape[0]
+    factors = np.zeros(n_lanes, np.float32)
+    for f in range(n_rows - 1):  # the bias, the last row, is no part of the length
+        for j in range(n_lanes):
+            factors[j] += W[f, j] * W[f, j]
+    factors = np.sqrt(np.sqrt(factors))
     total = 0
     for f in range(n_rows):
         for j in range(n_lanes):
-            total += abs(W[f, j]) > prune or f == n_rows - 1
+            total += abs(W[f, j]) > limits[f] * factors[j]
     rows = np.empty(total, np.int32)
     lanes = np.empty(total, np.int32)
     kept = np.empty(total, np.float32)
     at = 0
     for f in range(n_rows):
         for j in range(n_lanes):
-            if abs(W[f, j]) > prune or f == n_rows - 1:
+            if abs(W[f, j]) > limits[f] * factors[j]:
                 rows[at], lanes[at], kept[at] = f, j, W[f, j]
                 at += 1
     return rows, lanes, kept

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from everylabel.linear.lists import Lists
 from everylabel.parallel import parallel_map
 from everylabel.progress import task
 from everylabel.types import Csr, Ranking
@@ -33,7 +34,7 @@ class InvertedLists:
 
         n_rows = self.lists.shape[1]
         result = Ranking.empty(vectors.shape[0], min(k, n_rows))
-        lists = (self.lists.indptr.astype(np.int64), self.lists.indices, self.lists.data)
+        lists = Lists(self.lists.indptr.astype(np.int64), self.lists.indices, self.lists.data, np.ones(1, np.float32))
 
         def work(first: int) -> Any:
             part = vectors[first : first + _DOCS_PER_CALL]

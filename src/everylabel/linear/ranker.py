@@ -11,9 +11,9 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from scipy.sparse import vstack as stack_rows
 
 from everylabel.errors import ConfigError
+from everylabel.linear.lists import Lists
 from everylabel.linear.solver import Features, SolverConfig, train_level
 from everylabel.parallel import parallel_map
 from everylabel.progress import task
@@ -27,7 +27,7 @@ _DOCS_PER_CALL = 256
 class LinearRanker:
     """Fit O(per level: documents x siblings), rank O(per document: levels x beam x branch); see kernels and scoring.
 
-    Learned: `tree_` and `weights_`, all levels' weights (columns + bias, nodes) one below the other.
+    Learned: `tree_` and `lists_`, all levels' weights; `weights(level)` has them as a matrix.
     """
 
     solver: SolverConfig = field(default_factory=SolverConfig)
@@ -53,54 +53,45 @@ class LinearRanker:
                 train_level(features, positives, candidates, tree.children[t], self.solver, seed=seed, name=name)
             )
             candidates = positives
-        self.weights_ = _stacked(levels)
+        self.lists_ = Lists.of_levels(levels)
         return self
 
     def rank(self, features: Features, k: int, *, beam: int | None = None) -> Ranking:
         """The k best labels below the branches that the beam follows; padded where those have fewer than k."""
-        return self._search(features, self.weights_, self.tree_.children, self.tree_.order, k, beam)
+        return self._search(features, self.lists_, self.tree_.children, self.tree_.order, k, beam)
+
+    def weights(self, level: int) -> Csr:
+        """(columns + bias, nodes of the level below `level`); the last level's nodes are the labels in tree order."""
+        return self.lists_.level(level, int(self.tree_.children[level][-1]))
 
     def state(self) -> dict[str, Any]:
-        """Half of what it is in memory: weights are float16 values since training, and nodes often fit 16 bits."""
-        small = self.weights_.shape[1] <= 1 << 16
-        return {
-            "weights": self.weights_.data.astype(np.float16),
-            "nodes": self.weights_.indices.astype(np.uint16 if small else np.int32),
-            "lengths": np.diff(self.weights_.indptr).astype(np.int32),
-            "n_columns": self.n_columns_,
-        } | {f"tree/{key}": value for key, value in self.tree_.state().items()}
+        tree = {f"tree/{key}": value for key, value in self.tree_.state().items()}
+        return {**self.lists_.state(), "n_columns": self.n_columns_, **tree}
 
     def restore(self, state: dict[str, Any]) -> Self:
         self.n_columns_ = int(state["n_columns"])
-        self.tree_ = LabelTree.restored(
-            {key.removeprefix("tree/"): value for key, value in state.items() if key.startswith("tree/")}
-        )
-        indptr = np.concatenate([[0], np.cumsum(state["lengths"], dtype=np.int64)])
-        widest = max(int(level[-1]) for level in self.tree_.children)
-        weights = csr_matrix((len(indptr) - 1, widest), dtype=np.float32)
-        weights.data, weights.indptr = state["weights"].astype(np.float32), indptr
-        weights.indices = state["nodes"].astype(np.int32)
-        self.weights_ = weights
+        self.lists_ = Lists.restored(state)
+        tree = {key.removeprefix("tree/"): value for key, value in state.items() if key.startswith("tree/")}
+        self.tree_ = LabelTree.restored(tree)
         return self
 
     def _matched(self, features: Features, levels: list[Csr], t: int) -> Csr:
         """Documents x nodes of level t, where the levels above would take each training document."""
         children = self.tree_.children[:t]
         nodes = np.arange(children[-1][-1], dtype=np.int32)
-        found = self._search(features, _stacked(levels), children, nodes, self.beam, self.beam)
+        found = self._search(features, Lists.of_levels(levels), children, nodes, self.beam, self.beam)
         there = found.ids >= 0
         rows = np.repeat(np.arange(found.n_docs), there.sum(axis=1))
         ones = np.ones(len(rows), np.float32)
         return csr_matrix((ones, (rows, found.ids[there])), shape=(found.n_docs, len(nodes)))
 
-    def _search(self, features: Features, weights: Csr, children: Any, names: Any, k: int, beam: int | None) -> Ranking:
+    def _search(self, features: Features, lists: Lists, children: Any, names: Any, k: int, beam: int | None) -> Ranking:
         from everylabel.linear import scoring
 
         if features.n_columns != self.n_columns_:
             raise ConfigError(f"expected {self.n_columns_} feature columns, as in training; got {features.n_columns}")
         width = self.beam if beam is None else beam
-        lists = (weights.indptr, weights.indices, weights.data)
-        starts = np.concatenate(children)
+        nodes = np.concatenate(children)
         level_starts = np.concatenate([[0], np.cumsum([len(level) for level in children])])
         result = Ranking.empty(features.n_docs, k)
 
@@ -114,7 +105,7 @@ class LinearRanker:
                 part.sparse.shape[1],
                 np.float32(self.solver.bias),
                 lists,
-                starts,
+                nodes,
                 level_starts,
                 names,
                 width,
@@ -138,16 +129,3 @@ def _documents_of_nodes(labels_in_order: Csr, tree: LabelTree, level: int) -> Cs
     ones = np.ones(len(node), np.float32)
     member = csr_matrix((ones, (np.arange(len(node)), node)), shape=(len(node), n_nodes))
     return csr_matrix(labels_in_order @ member)
-
-
-def _stacked(levels: list[Csr]) -> Csr:
-    """All levels one below the other in one matrix, 64-bit row starts."""
-    widest = max(level.shape[1] for level in levels)
-    padded = [csr_matrix((level.data, level.indices, level.indptr), shape=(level.shape[0], widest)) for level in levels]
-    weights = stack_rows(padded, format="csr") if len(padded) > 1 else padded[0]
-    weights.indptr = weights.indptr.astype(np.int64)
-    weights.indices = weights.indices.astype(np.int32)
-    # as they will be saved, so that a model ranks the same before and after; one part in 2,000 does not matter
-    largest = np.finfo(np.float16).max
-    weights.data = np.clip(weights.data, -largest, largest).astype(np.float16).astype(np.float32)
-    return weights

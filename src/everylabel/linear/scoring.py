@@ -1,6 +1,6 @@
-"""Compiled prediction: a beam search down the tree, with the weights of each level as inverted lists.
+"""Compiled prediction: a beam search down the tree, with the weights of each level as inverted lists (lists.py).
 
-A level's weights are lists of (node, weight), one list a feature, nodes in the order of the tree. Where the beam covers
+Where the beam covers
 a good part of a level, the lists are walked whole: one pass over memory for all nodes. Where it covers little, the part
 of each list that belongs to a branch is found by bisection. The cheaper one is chosen for each document and level.
 Cost of a document: O(words x min(list length, beam x (log(list length) + branch))) a level.
@@ -13,10 +13,13 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from everylabel.linear.vector import prefetch
+
 _SLOPE = np.float32(4)
 _SLACK = np.float32(1e-3)  # more than rounding can do, unless a float32 is this near to 0 or 1:
 _TINY, _NEARLY_ONE = np.float32(1e-30), np.float32(0.9995)  # there, labels that tie must not be passed over
-_BISECTION = 12  # cost of one bisection in units of one list entry (measured)
+_AHEAD = 6  # lists between the one that is walked and the one that is fetched
+_BISECTION = 40  # cost of one bisection in units of one list entry (measured)
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -47,21 +50,29 @@ def _first_not_below(nodes: Any, low: Any, high: Any, node: Any) -> Any:
     return low
 
 
-@njit(nogil=True, cache=True)
-def _walk_lists(lists: Any, row: Any, value: Any, totals: Any) -> None:
-    indptr, nodes, weights = lists
-    for e in range(indptr[row], indptr[row + 1]):
-        totals[nodes[e]] += value * weights[e]
+@njit(nogil=True, cache=True, inline="always")
+def _walk_list(lists: Any, row: Any, value: Any, totals: Any) -> None:
+    starts, nodes, weights, _ = lists
+    for e in range(starts[row], starts[row + 1]):
+        totals[nodes[e]] += value * np.float32(weights[e])
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _walk_branch(lists: Any, row: Any, value: Any, first: Any, last: Any, totals: Any) -> None:
-    indptr, nodes, weights = lists
-    end = indptr[row + 1]
-    e = _first_not_below(nodes, indptr[row], end, first)
+    starts, nodes, weights, _ = lists
+    end = starts[row + 1]
+    e = _first_not_below(nodes, starts[row], end, first)
     while e < end and nodes[e] < last:
-        totals[nodes[e]] += value * weights[e]
+        totals[nodes[e]] += value * np.float32(weights[e])
         e += 1
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _announce(lists: Any, row: Any) -> None:
+    """Have the head of a list fetched: at its end the processor cannot guess where to look next."""
+    starts, nodes, weights, _ = lists
+    prefetch(nodes, starts[row])
+    prefetch(weights, starts[row])
 
 
 @njit(nogil=True, cache=True)
@@ -114,34 +125,39 @@ def _sort_heap(ids: Any, scores: Any, size: Any) -> None:
 
 @njit(nogil=True, cache=True)
 def _score_level(
-    document: Any, lists: Any, offset: Any, n_nodes: Any, starts: Any, beam_ids: Any, n_beam: Any, totals: Any
+    document: Any, lists: Any, level: Any, n_nodes: Any, children: Any, beam_ids: Any, n_beam: Any, totals: Any
 ) -> None:
     """Margins of the children of the beam's nodes, into `totals` (places of other nodes may hold anything)."""
     columns, values, dense, n_sparse, bias = document
-    indptr = lists[0]
-    n_columns = n_sparse + len(dense)
+    starts, scales = lists[0], lists[3]
+    n_levels = len(scales)
+    scale = scales[level]
+    bias_row = (n_sparse + len(dense)) * n_levels + level
     entries, covered = 0, 0
     for i in range(len(columns)):
-        entries += indptr[offset + columns[i] + 1] - indptr[offset + columns[i]]
+        row = columns[i] * n_levels + level
+        entries += starts[row + 1] - starts[row]
     for b in range(n_beam):
-        covered += starts[beam_ids[b] + 1] - starts[beam_ids[b]]
+        covered += children[beam_ids[b] + 1] - children[beam_ids[b]]
     by_branch = entries * (covered / n_nodes) + _BISECTION * n_beam * len(columns)
     if entries + n_nodes <= by_branch:
         totals[:n_nodes] = 0
         for i in range(len(columns)):
-            _walk_lists(lists, offset + columns[i], values[i], totals)
+            if i + _AHEAD < len(columns):
+                _announce(lists, columns[i + _AHEAD] * n_levels + level)
+            _walk_list(lists, columns[i] * n_levels + level, scale * values[i], totals)
         for i in range(len(dense)):
-            _walk_lists(lists, offset + n_sparse + i, dense[i], totals)
-        _walk_lists(lists, offset + n_columns, bias, totals)
+            _walk_list(lists, (n_sparse + i) * n_levels + level, scale * dense[i], totals)
+        _walk_list(lists, bias_row, scale * bias, totals)
         return
     for b in range(n_beam):
-        first, last = starts[beam_ids[b]], starts[beam_ids[b] + 1]
+        first, last = children[beam_ids[b]], children[beam_ids[b] + 1]
         totals[first:last] = 0
         for i in range(len(columns)):
-            _walk_branch(lists, offset + columns[i], values[i], first, last, totals)
+            _walk_branch(lists, columns[i] * n_levels + level, scale * values[i], first, last, totals)
         for i in range(len(dense)):
-            _walk_branch(lists, offset + n_sparse + i, dense[i], first, last, totals)
-        _walk_branch(lists, offset + n_columns, bias, first, last, totals)
+            _walk_branch(lists, (n_sparse + i) * n_levels + level, scale * dense[i], first, last, totals)
+        _walk_branch(lists, bias_row, scale * bias, first, last, totals)
 
 
 @njit(nogil=True, cache=True)
@@ -153,7 +169,7 @@ def beam_search(
     n_sparse: Any,
     bias: Any,
     lists: Any,
-    starts: Any,
+    children: Any,
     level_starts: Any,
     names: Any,
     beam: Any,
@@ -162,15 +178,14 @@ def beam_search(
 ) -> None:
     """The best labels of each document, by the product of the probabilities along the path from the root.
 
-    `lists` holds all levels' weights one below the other, (n_columns + 1) rows each; `starts` all levels' children,
-    level t at level_starts[t]. `names` gives what each place of the last level is called in the output (ties go to
+    `lists` are as in lists.py, the bias being the last column; `children` are all levels' of the tree, level t's at
+    level_starts[t]. `names` gives what each place of the last level is called in the output (ties go to
     the lower name). Rows of the output that find fewer labels keep their padding.
     """
     n_levels = len(level_starts) - 1
-    stride = n_sparse + dense.shape[1] + 1
     widest = 0
     for t in range(n_levels):
-        widest = max(widest, starts[level_starts[t + 1] - 1])
+        widest = max(widest, children[level_starts[t + 1] - 1])
     totals = np.zeros(widest, np.float32)
     beam_ids = np.zeros(max(beam, 1), np.int32)
     beam_scores = np.ones(max(beam, 1), np.float32)
@@ -182,8 +197,8 @@ def beam_search(
         n_beam = 1
         beam_ids[0], beam_scores[0] = 0, 1
         for t in range(n_levels):
-            level = starts[level_starts[t] : level_starts[t + 1]]
-            _score_level(document, lists, t * stride, level[-1], level, beam_ids, n_beam, totals)
+            level = children[level_starts[t] : level_starts[t + 1]]
+            _score_level(document, lists, t, level[-1], level, beam_ids, n_beam, totals)
             last = t == n_levels - 1
             ids = out_ids[d] if last else next_ids
             scores = out_scores[d] if last else next_scores
@@ -197,9 +212,8 @@ def beam_search(
                     size = _push(ids, scores, size, names[node] if last else np.int32(node), score)
                     if size == len(ids):
                         limit = _lowest_useful(scores[0], beam_scores[b])
-            if last:
-                _sort_heap(ids, scores, size)
-            else:
+            _sort_heap(ids, scores, size)  # the beam too: what its best node finds spares much of the others' work
+            if not last:
                 beam_ids, next_ids = next_ids, beam_ids
                 beam_scores, next_scores = next_scores, beam_scores
                 n_beam = size
@@ -214,7 +228,7 @@ def nearest_rows(
     for d in range(len(indptr) - 1):
         totals[:] = 0
         for i in range(indptr[d], indptr[d + 1]):
-            _walk_lists(lists, indices[i], values[i], totals)
+            _walk_list(lists, indices[i], values[i], totals)
         size = 0
         for row in range(n_rows):
             if totals[row] > 0:

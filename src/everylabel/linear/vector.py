@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import intrinsic, models, register_model
 
 LANES = 16
@@ -71,3 +71,19 @@ def multiply_add(typing_context: Any, factor: Any, value: Any, total: Any) -> An
         return builder.fadd(builder.fmul(factors, args[1], flags=("fast",)), args[2], flags=("fast",))
 
     return lanes_type(types.float32, lanes_type, lanes_type), generate
+
+
+@intrinsic
+def prefetch(typing_context: Any, array: Any, at: Any) -> Any:  # noqa: ARG001
+    """Ask for a place of a one-dimensional array to be brought near, without waiting for it."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        options = [ir.Constant(number, value) for value in (0, 3, 1)]  # to read, keep it near, data
+        builder.call(function, [builder.bitcast(builder.gep(data, [args[1]]), pointer), *options])
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), generate

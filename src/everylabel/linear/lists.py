@@ -1,0 +1,70 @@
+"""The weights of all levels of a tree as inverted lists, in the four bytes an entry that scoring reads them in.
+
+A list belongs to a feature column and a level, and holds (node, weight) in the order of the tree. The lists of one
+column lie side by side, level after level: a search comes back for the next level while they are still in the cache.
+Weights are 16-bit whole numbers with one scale a level: a step is 1 / 32,767 of the largest weight.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from everylabel.types import Csr, FloatArray, LongArray
+
+_LARGEST = 32_767
+
+
+class Lists(NamedTuple):
+    """The list of column f at level t has the entries starts[r]:starts[r + 1], with r = f * levels + t."""
+
+    starts: LongArray
+    nodes: NDArray[Any]  # uint16 where the nodes of every level fit, else int32
+    weights: NDArray[Any]  # int16; or float32, with scales of 1
+    scales: FloatArray  # of each level
+
+    @classmethod
+    def of_levels(cls, levels: list[Csr]) -> Self:
+        """From one csr matrix (columns, nodes) a level. O(entries)."""
+        n_columns, n_levels = levels[0].shape[0], len(levels)
+        lengths = np.stack([np.diff(level.indptr) for level in levels], axis=1).ravel()
+        starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        small = max(level.shape[1] for level in levels) <= 1 << 16
+        nodes = np.empty(starts[-1], np.uint16 if small else np.int32)
+        weights = np.empty(starts[-1], np.int16)
+        scales = np.ones(n_levels, np.float32)
+        for t, level in enumerate(levels):
+            first = starts[t:-1:n_levels]
+            to = np.repeat(first - level.indptr[:-1], np.diff(level.indptr)) + np.arange(level.nnz)
+            nodes[to] = level.indices
+            scales[t] = (np.abs(level.data).max(initial=0) or 1.0) / _LARGEST
+            weights[to] = np.rint(level.data / scales[t])
+        assert len(starts) == n_columns * n_levels + 1
+        return cls(starts, nodes, weights, scales)
+
+    def level(self, t: int, n_nodes: int) -> Csr:
+        """The weights of one level as a csr matrix (columns, nodes)."""
+        n_levels = len(self.scales)
+        first, last = self.starts[t:-1:n_levels], self.starts[t + 1 :: n_levels]
+        indptr = np.concatenate([[0], np.cumsum(last - first)])
+        at = np.repeat(first - indptr[:-1], last - first) + np.arange(indptr[-1])
+        data = self.weights[at] * self.scales[t]
+        return csr_matrix((data, self.nodes[at].astype(np.int32), indptr), shape=(len(first), n_nodes))
+
+    def state(self) -> dict[str, Any]:
+        lengths = np.diff(self.starts)
+        smallest = np.min_scalar_type(int(lengths.max(initial=0)))
+        return {
+            "lengths": lengths.astype(smallest),
+            "nodes": self.nodes,
+            "weights": self.weights,
+            "scales": self.scales,
+        }
+
+    @classmethod
+    def restored(cls, state: dict[str, Any]) -> Self:
+        starts = np.concatenate([[0], np.cumsum(state["lengths"], dtype=np.int64)])
+        return cls(starts, state["nodes"], state["weights"], state["scales"])
