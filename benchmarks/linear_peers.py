@@ -86,7 +86,7 @@ def write_features(data: Path) -> None:
 def measure(name: str) -> dict[str, Any]:
     environment, script, settings = systems()[name]
     found: dict[str, Any] = {"settings": settings}
-    for step in ("train", "predict"):
+    for step in ("train", "predict", "predict_plain") if environment == "pecos" else ("train", "predict"):
         command = [str(interpreter(environment)), str(HERE / script), str(WORK), json.dumps(settings), step]
         output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         values = json.loads(output.strip().splitlines()[-1])
@@ -105,7 +105,11 @@ def ratios(found: dict[str, dict[str, Any]]) -> dict[str, dict[str, float]]:
     smaller = ("train_seconds", "train_peak_gb", "predict_peak_gb", "model_mb")
     return {
         name: {key: round(peer[key] / ours[key], 2) for key in smaller}
-        | {"documents_per_second": round(ours["documents_per_second"] / peer["documents_per_second"], 2)}
+        | {
+            key: round(ours["documents_per_second"] / peer[key], 2)
+            for key in ("documents_per_second", "plain_documents_per_second")
+            if key in peer
+        }
         for name, peer in found.items()
         if name != "everylabel"
     }

@@ -42,8 +42,17 @@ def predict(work: Path, settings: dict[str, Any]) -> dict[str, Any]:
     return {"documents_per_second": X.shape[0] / seconds}
 
 
+def predict_plain(work: Path, settings: dict[str, Any]) -> dict[str, Any]:
+    """With the model as `load` gives it, without is_predict_only, which PECOS keeps for prediction alone."""
+    model = XLinearModel.load(str(work / f"{settings['name']}.model"))
+    X = csr_matrix(load_npz(work / "test.X.npz"), dtype=np.float32)[:1000]
+    begun = time.perf_counter()
+    model.predict(X, beam_size=settings["beam"], only_topk=settings["k"], threads=2)
+    return {"plain_documents_per_second": X.shape[0] / (time.perf_counter() - begun)}
+
+
 if __name__ == "__main__":
-    step = {"train": train, "predict": predict}[sys.argv[3]]
+    step = {"train": train, "predict": predict, "predict_plain": predict_plain}[sys.argv[3]]
     result = step(Path(sys.argv[1]), json.loads(sys.argv[2]))
     peak = Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]  # getrusage counts the parent's too
     print(json.dumps(result | {"peak_gb": int(peak) * 1024 / 1e9}))

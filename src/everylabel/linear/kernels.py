@@ -198,3 +198,12 @@ def kept_weights(W: Any, n_lanes: Any, limits: Any) -> Any:
                 rows[at], lanes[at], kept[at] = f, j, W[f, j]
                 at += 1
     return rows, lanes, kept
+
+
+@njit(nogil=True, cache=True)
+def append_to_rows(rows: Any, nodes: Any, values: Any, at: Any, out_nodes: Any, out_values: Any) -> None:
+    """Put each entry at its row's next free place, which moves on."""
+    for i in range(len(rows)):
+        place = at[rows[i]]
+        out_nodes[place], out_values[place] = nodes[i], values[i]
+        at[rows[i]] = place + 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from scipy.sparse import csr_matrix, issparse
 from everylabel.errors import ConfigError
 from everylabel.progress import task
 from everylabel.types import Csr, IntArray, LongArray
-from everylabel.vectors import unit_rows
 
 _ITERATIONS = 20
 
@@ -68,7 +67,7 @@ def build_tree(vectors: Any, labels: IntArray, *, leaf_size: int, arity: int, rn
         raise ConfigError(f"leaf_size and arity must be at least 2; got {leaf_size} and {arity}")
     n_leaves = max(1, math.ceil(len(labels) / leaf_size))
     depth = _levels_above_leaves(n_leaves, arity)
-    vectors = unit_rows(vectors)
+    vectors = Directions.of(vectors)
     groups: list[tuple[NDArray[np.int64], int]] = [(np.arange(len(labels), dtype=np.int64), n_leaves)]
     children: list[LongArray] = []
     with task("label tree", n_leaves) as advance:
@@ -95,46 +94,68 @@ def _levels_above_leaves(n_leaves: int, arity: int) -> int:
     return depth
 
 
+@dataclass(frozen=True)
+class Directions:
+    """Vectors, csr or dense, of which only the direction counts; kept as they came, since a copy would be large."""
+
+    vectors: Any
+    scale: Any  # 1 / length of each vector; 0 for a vector of zeros
+
+    @classmethod
+    def of(cls, vectors: Any) -> Self:
+        if issparse(vectors):
+            squares = np.bincount(_rows(vectors), weights=np.square(vectors.data), minlength=vectors.shape[0])
+        else:
+            squares = np.square(vectors, dtype=np.float64).sum(axis=1)
+        return cls(vectors, np.divide(1, np.sqrt(squares), out=np.zeros(len(squares)), where=squares > 0))
+
+    def subset(self, rows: Any) -> Directions:
+        return Directions(self.vectors[rows], self.scale[rows])
+
+    def direction(self, i: int) -> Any:
+        row = self.vectors[i].toarray().ravel() if issparse(self.vectors) else self.vectors[i]
+        return row * self.scale[i]
+
+    def along(self, direction: Any) -> Any:
+        """Dot product of each with a direction; rounded, so that the order in which a sum was made decides no tie."""
+        return np.round(np.asarray(self.vectors @ direction, dtype=np.float64) * self.scale, 6)
+
+    def centre(self, rows: NDArray[np.int64]) -> Any:
+        member = np.zeros(len(self.scale))
+        member[rows] = self.scale[rows]
+        total = np.asarray(self.vectors.T @ member).ravel()
+        return total / (np.linalg.norm(total) or 1.0)
+
+
+def _rows(matrix: Any) -> Any:
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+
+
 def _split(
-    vectors: Any, group: NDArray[np.int64], leaves: list[int], rng: np.random.Generator
+    vectors: Directions, group: NDArray[np.int64], leaves: list[int], rng: np.random.Generator
 ) -> list[tuple[NDArray[np.int64], int]]:
     """The group in len(leaves) parts, each with its number of leaves and a fair share of the labels."""
     if len(leaves) == 1:
         return [(np.sort(group), leaves[0])]
     half = (len(leaves) + 1) // 2
     n_left = round(len(group) * sum(leaves[:half]) / sum(leaves))
-    left, right = _halve(vectors[group], n_left, rng)
+    everything = len(group) == len(vectors.scale)
+    left, right = _halve(vectors if everything else vectors.subset(group), n_left, rng)
     return _split(vectors, group[left], leaves[:half], rng) + _split(vectors, group[right], leaves[half:], rng)
 
 
-def _halve(vectors: Any, n_left: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _halve(vectors: Directions, n_left: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Balanced spherical 2-means; starts from a random label and the one least like it."""
-    first = int(rng.integers(vectors.shape[0]))
-    second = int(np.argmin(_dot(vectors, _row(vectors, first))))
-    difference = _row(vectors, first) - _row(vectors, second)
+    n_labels = len(vectors.scale)
+    first = int(rng.integers(n_labels))
+    second = int(np.argmin(vectors.along(vectors.direction(first))))
+    difference = vectors.direction(first) - vectors.direction(second)
     left = np.empty(0, np.int64)
     for _ in range(_ITERATIONS):
-        order = np.argsort(-_dot(vectors, difference), kind="stable")
+        order = np.argsort(-vectors.along(difference), kind="stable")
         new_left = np.sort(order[:n_left])
         if np.array_equal(new_left, left):
             break
         left = new_left
-        right = np.sort(order[n_left:])
-        difference = _centre(vectors, left) - _centre(vectors, right)
-    return left, np.setdiff1d(np.arange(vectors.shape[0]), left)
-
-
-def _dot(vectors: Any, direction: Any) -> Any:
-    # rounded, so that the order in which a sum was made does not decide a tie
-    return np.round(np.asarray(vectors @ direction, dtype=np.float64), 6)
-
-
-def _row(vectors: Any, i: int) -> Any:
-    return vectors[i].toarray().ravel() if issparse(vectors) else vectors[i]
-
-
-def _centre(vectors: Any, rows: NDArray[np.int64]) -> Any:
-    member = np.zeros(vectors.shape[0], np.float32)
-    member[rows] = 1
-    total = np.asarray(vectors.T @ member).ravel()
-    return total / (np.linalg.norm(total) or 1.0)
+        difference = vectors.centre(left) - vectors.centre(np.sort(order[n_left:]))
+    return left, np.setdiff1d(np.arange(n_labels), left)
