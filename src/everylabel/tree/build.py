@@ -17,7 +17,7 @@ from scipy.sparse import csr_matrix, issparse
 
 from everylabel.errors import ConfigError
 from everylabel.progress import task
-from everylabel.types import Csr, IntArray, LongArray
+from everylabel.types import Csr, FloatArray, IntArray, LongArray
 
 _ITERATIONS = 20
 
@@ -58,7 +58,7 @@ def flat_tree(labels: IntArray) -> LabelTree:
 
 def pifa(X: Csr, Y: Csr) -> Csr:
     """Positive instance feature aggregation: a label is the sum of its documents. O(pairs x words)."""
-    return csr_matrix(Y.T @ X)
+    return csr_matrix(Y.T @ X, dtype=np.float32)
 
 
 def build_tree(vectors: Any, labels: IntArray, *, leaf_size: int, arity: int, rng: np.random.Generator) -> LabelTree:
@@ -67,7 +67,7 @@ def build_tree(vectors: Any, labels: IntArray, *, leaf_size: int, arity: int, rn
         raise ConfigError(f"leaf_size and arity must be at least 2; got {leaf_size} and {arity}")
     n_leaves = max(1, math.ceil(len(labels) / leaf_size))
     depth = _levels_above_leaves(n_leaves, arity)
-    vectors = Directions.of(vectors)
+    vectors = Directions.of(vectors if issparse(vectors) else np.asarray(vectors, np.float32))
     groups: list[tuple[NDArray[np.int64], int]] = [(np.arange(len(labels), dtype=np.int64), n_leaves)]
     children: list[LongArray] = []
     with task("label tree", n_leaves) as advance:
@@ -96,18 +96,23 @@ def _levels_above_leaves(n_leaves: int, arity: int) -> int:
 
 @dataclass(frozen=True)
 class Directions:
-    """Vectors, csr or dense, of which only the direction counts; kept as they came, since a copy would be large."""
+    """Vectors, csr or dense float32, of which only the direction counts.
+
+    They are kept as they came and multiplied by float32 alone, because every copy of them would be large.
+    """
 
     vectors: Any
-    scale: Any  # 1 / length of each vector; 0 for a vector of zeros
+    scale: FloatArray  # 1 / length of each vector; 0 for a vector of zeros
 
     @classmethod
     def of(cls, vectors: Any) -> Self:
+        squares = np.zeros(vectors.shape[0], np.float32)
         if issparse(vectors):
-            squares = np.bincount(_rows(vectors), weights=np.square(vectors.data), minlength=vectors.shape[0])
+            filled = np.diff(vectors.indptr) > 0
+            squares[filled] = np.add.reduceat(np.square(vectors.data), vectors.indptr[:-1][filled])
         else:
-            squares = np.square(vectors, dtype=np.float64).sum(axis=1)
-        return cls(vectors, np.divide(1, np.sqrt(squares), out=np.zeros(len(squares)), where=squares > 0))
+            squares[:] = np.square(vectors).sum(axis=1)
+        return cls(vectors, np.divide(1, np.sqrt(squares), out=np.zeros_like(squares), where=squares > 0))
 
     def subset(self, rows: Any) -> Directions:
         return Directions(self.vectors[rows], self.scale[rows])
@@ -121,14 +126,10 @@ class Directions:
         return np.round(np.asarray(self.vectors @ direction, dtype=np.float64) * self.scale, 6)
 
     def centre(self, rows: NDArray[np.int64]) -> Any:
-        member = np.zeros(len(self.scale))
+        member = np.zeros(len(self.scale), np.float32)
         member[rows] = self.scale[rows]
         total = np.asarray(self.vectors.T @ member).ravel()
         return total / (np.linalg.norm(total) or 1.0)
-
-
-def _rows(matrix: Any) -> Any:
-    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
 def _split(
