@@ -1,8 +1,9 @@
 """Seeded splits of a data set: documents held out, labels made unseen, and few-shot subsets.
 
 The same seed gives the same split. Documents are drawn in the order of their ids, and labels in the order of theirs,
-so a split does not depend on the order of the rows. The few-shot subsets are those of papers/002: section 5.3 and
-tables 3 and 4 keep all pairs of a share of the labels; its appendix and tables 6 and 7 keep a share of all pairs.
+so a split does not depend on the order of the rows. The few-shot subsets are those of MACLR (Xiong et al.,
+Extreme Zero-Shot Learning for Extreme Text Classification, 2022): section 5.3 and tables 3 and 4 keep all pairs of a
+share of the labels; the appendix and tables 6 and 7 keep a share of all pairs.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ def hold_out_labels(
 
 
 def keep_label_share(dataset: Dataset, share: float, seed: int = 0) -> tuple[Dataset, LongArray]:
-    """Few-shot by labels (papers/002, tables 3 and 4): all pairs of a share of the whole label set, and no others."""
+    """Few-shot by labels (MACLR, tables 3 and 4): all pairs of a share of the whole label set, and no others."""
     chosen = drawn(dataset.labels.ids, share, None, seed)
     return dataset.with_pairs(of_labels(dataset.required_pairs, chosen, keep=True)), chosen
 
 
 def keep_pair_share(dataset: Dataset, share: float, seed: int = 0) -> Dataset:
-    """Few-shot by pairs (papers/002, tables 6 and 7): a share of all (document, label) pairs, drawn uniformly."""
+    """Few-shot by pairs (MACLR, tables 6 and 7): a share of all (document, label) pairs, drawn uniformly."""
     pairs = dataset.required_pairs.tocoo()
     rows, columns = ranks(dataset.documents.ids)[pairs.row], ranks(dataset.labels.ids)[pairs.col]
     order = np.lexsort((columns, rows))  # by the ids, so that the order of rows and labels does not matter

@@ -1,7 +1,8 @@
 """The linear ranker: one classifier a node of the label tree, trained level by level, searched with a beam.
 
-Papers/003 step 5 and its sibling XR-Linear. Negatives of a node: documents of its siblings (teacher forcing), and, with
-`matcher_negatives`, documents that the levels above send to its parent although they do not belong there.
+XR-Linear (Yu et al., PECOS, 2022), and the last step of MatchXML (Ye et al., 2024). Negatives of a node: documents of
+its siblings (teacher forcing), and, with `matcher_negatives`, documents that the levels above send to its parent
+although they do not belong there. Scores are products of probabilities along the path.
 """
 
 from __future__ import annotations

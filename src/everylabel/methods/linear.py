@@ -1,7 +1,9 @@
 """Linear rankers on TF-IDF: `xr-linear` down a tree of labels, and `svm`, the same without a tree.
 
-XR-Linear is the sibling of papers/003 without its neural parts (steps 2 and 5 there). Deviations: positives weigh twice
-as much as negatives and leaves are wide (400 labels), both chosen on the development split of eurlex57k.
+XR-Linear (Yu et al., PECOS: Prediction for Enormous and Correlated Output Spaces, 2022) is what MatchXML and
+XR-Transformer are without their neural parts. Deviations from PECOS, chosen on the development split of eurlex57k:
+positives weigh twice as much as negatives, leaves are wide (400 labels), the title is one more field of features,
+weights are pruned by what they do to a margin, and a margin becomes a probability by a sigmoid.
 """
 
 from __future__ import annotations

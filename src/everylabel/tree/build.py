@@ -1,4 +1,4 @@
-"""A balanced tree over labels, by spherical 2-means down from the root (Prabhu et al., Parabel; papers/003, step 2).
+"""A balanced tree over labels, by spherical 2-means down from the root (Prabhu et al., Parabel, 2018).
 
 Every split sorts a group by how much nearer each label is to one centre than to the other and cuts at the wanted size,
 so leaves differ by one label at most. A group is split into any number of parts by halving it. Cost: O(nnz of the label
