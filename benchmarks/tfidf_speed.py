@@ -15,7 +15,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 import everylabel
 from benchmarks.record import data_folder, write_result
-from everylabel.text.tfidf import Tfidf, TfidfConfig, fewest_documents
+from everylabel.text.tfidf import Tfidf, TfidfConfig, limits
 
 
 def timed(vectoriser: Any, texts: list[str]) -> tuple[float, Any]:
@@ -30,8 +30,9 @@ def main() -> None:
     arguments = parser.parse_args()
     texts = everylabel.load_dataset(data_folder(arguments.data) / "eurlex57k", "train").documents.full_texts
     config = TfidfConfig()
-    cuts = {"min_df": fewest_documents(config, texts), "max_df": config.max_df}
-    peer: dict[str, Any] = {"ngram_range": (1, config.ngrams), "sublinear_tf": config.sublinear, **cuts}
+    ngrams, min_df = limits(config, texts)
+    cuts = {"min_df": min_df, "max_df": config.max_df}
+    peer: dict[str, Any] = {"ngram_range": (1, ngrams), "sublinear_tf": config.sublinear, **cuts}
     Tfidf(config=config).fit_transform(texts[:100])  # loads the compiled kernels
     seconds: dict[str, list[float]] = {"everylabel": [], "scikit-learn": []}
     for _ in range(3):  # in turns, so that a busy moment of the machine hits both

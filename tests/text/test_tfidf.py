@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 from everylabel.data.dataset import Documents
 from everylabel.errors import ConfigError, DataError
 from everylabel.text import tfidf
-from everylabel.text.tfidf import DocumentFeatures, Tfidf, TfidfConfig, fewest_documents
+from everylabel.text.tfidf import DocumentFeatures, Tfidf, TfidfConfig, limits
 
 EVERYTHING = TfidfConfig(ngrams=2, min_df=1, max_df=1.0)
 TEXTS = ["a red ship", "a red train", "grüne Äpfel, Straße", "", "red red red ship"]
@@ -41,7 +41,9 @@ def test_no_texts_at_all() -> None:
 def test_state_round_trip_is_plain_arrays(texts: list[str]) -> None:
     fitted = Tfidf(config=EVERYTHING).fit(texts)
     state = fitted.state()
-    assert all(isinstance(value, np.ndarray) and value.dtype != object for value in state.values())
+    arrays = [value for key, value in state.items() if key != "ngrams"]
+    assert isinstance(state["ngrams"], int)
+    assert all(isinstance(value, np.ndarray) and value.dtype != object for value in arrays)
     restored = Tfidf(config=EVERYTHING).restore(state)
     assert restored.names_ == fitted.names_
     np.testing.assert_array_equal(restored.transform(TEXTS).toarray(), fitted.transform(TEXTS).toarray())
@@ -120,13 +122,17 @@ def test_without_titles_there_is_no_field_of_them() -> None:
     assert features.names == Tfidf(config=EVERYTHING).fit(TEXTS).names_
 
 
-def test_rare_words_are_dropped_from_large_corpora_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    config = TfidfConfig(ngrams=1, max_df=1.0)
-    assert "once" in Tfidf(config=config).fit(["twice once", "twice"]).names_
-    monkeypatch.setattr(tfidf, "_CHARACTERS_PER_DOCUMENT_FREQUENCY", 10)
-    assert Tfidf(config=config).fit(["twice once", "twice"]).names_ == ["twice"]
-    assert fewest_documents(config, ["x" * 10_000]) == 5
-    assert fewest_documents(replace(config, min_df=3), ["x" * 10_000]) == 3
+def test_large_corpora_get_pairs_of_words_and_lose_rare_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = TfidfConfig(max_df=1.0)
+    texts = ["more than once", "more than"]
+    assert Tfidf(config=config).fit(texts).names_ == ["more", "once", "than"]
+    monkeypatch.setattr(tfidf, "_AMPLE", 10)
+    large = Tfidf(config=config).fit(texts)
+    assert large.names_ == ["more", "more than", "than"]
+    restored = Tfidf(config=config).restore(large.state())
+    np.testing.assert_array_equal(restored.transform(texts).toarray(), large.transform(texts).toarray())
+    assert limits(config, ["x" * 10_000]) == (2, 5)
+    assert limits(replace(config, ngrams=3, min_df=4), ["x" * 10_000]) == (3, 4)
 
 
 def test_texts_without_words_say_what_to_do() -> None:

@@ -26,7 +26,7 @@ from everylabel.vectors import unit_rows
 
 WORD = re.compile(r"(?u)\b\w\w+\b")
 _CHUNK = 2_000_000  # characters that one call of a kernel gets: large enough to hide its overhead
-_CHARACTERS_PER_DOCUMENT_FREQUENCY = 30_000_000
+_AMPLE = 30_000_000  # characters of text from which on a corpus is not small
 Texts = Sequence[str]
 
 
@@ -34,7 +34,7 @@ Texts = Sequence[str]
 class TfidfConfig:
     """Settings of the sparse features."""
 
-    ngrams: int = 2  # longest n-gram, in words
+    ngrams: int | None = None  # longest n-gram, in words; None: 1 in small corpora, 2 in large ones
     min_df: int | None = None  # documents that an n-gram must occur in; None: 1 in small corpora, up to 5 in large ones
     max_df: float = 0.5  # largest share of the documents that an n-gram may occur in
     sublinear: bool = True  # 1 + ln(tf) instead of tf
@@ -42,7 +42,7 @@ class TfidfConfig:
     stop_words: tuple[str, ...] = ()
 
     def check(self) -> None:
-        if self.ngrams < 1 or (self.min_df is not None and self.min_df < 1):
+        if any(value is not None and value < 1 for value in (self.ngrams, self.min_df)):
             raise ConfigError(f"tfidf.ngrams and tfidf.min_df must be at least 1; got {self.ngrams} and {self.min_df}")
         if not 0 < self.max_df <= 1:
             raise ConfigError(f"tfidf.max_df is a share of the documents, above 0 and at most 1; got {self.max_df}")
@@ -52,14 +52,15 @@ class TfidfConfig:
 
 @dataclass(kw_only=True)
 class Tfidf:
-    """One field's vectoriser. Learned: `names_` (the n-grams, sorted), `idf_` and their `hashes_`."""
+    """One field's vectoriser. Learned: `ngrams_` (the longest), `names_` (sorted), their `idf_` and `hashes_`."""
 
     config: TfidfConfig = field(default_factory=TfidfConfig)
 
     def fit(self, texts: Texts) -> Self:
         self.config.check()
+        self.ngrams_, min_df = limits(self.config, texts)
         hashes, df, documents, spans = self._count(texts)
-        keep = (df >= fewest_documents(self.config, texts)) & (df <= self.config.max_df * len(texts))
+        keep = (df >= min_df) & (df <= self.config.max_df * len(texts))
         names = self._names(texts, documents[keep], spans[keep])
         order = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
         self.names_ = [names[i] for i in order]
@@ -76,7 +77,7 @@ class Tfidf:
 
         def work(chunk: Texts) -> Csr:
             indptr, columns, weights = kernels.count_terms(
-                *_codes(chunk), _word_characters(), self._stop_table, self.config.ngrams, keys, values
+                *_codes(chunk), _word_characters(), self._stop_table, self.ngrams_, keys, values
             )
             kernels.weigh(indptr, columns, weights, self.idf_, self.config.sublinear)
             return csr_matrix((weights, columns, indptr), shape=(len(chunk), len(self.names_)))
@@ -95,12 +96,12 @@ class Tfidf:
 
     def state(self) -> dict[str, Any]:
         text = np.frombuffer("\n".join(self.names_).encode("utf-8", "surrogatepass"), np.uint8)
-        return {"names": text, "idf": self.idf_, "hashes": self.hashes_}
+        return {"ngrams": self.ngrams_, "names": text, "idf": self.idf_, "hashes": self.hashes_}
 
     def restore(self, state: dict[str, Any]) -> Self:
         text = state["names"].tobytes().decode("utf-8", "surrogatepass")
         self.names_ = text.split("\n") if text else []
-        self.idf_, self.hashes_ = state["idf"], state["hashes"]
+        self.ngrams_, self.idf_, self.hashes_ = state["ngrams"], state["idf"], state["hashes"]
         return self
 
     def _count(self, texts: Texts) -> Any:
@@ -114,7 +115,7 @@ class Tfidf:
                 table: Any = (*_empty_table(1 << 16), 0)
                 for chunk in _chunks(texts[start : start + share]):
                     codes, offsets = _codes(chunk)
-                    arguments = (_word_characters(), self._stop_table, self.config.ngrams)
+                    arguments = (_word_characters(), self._stop_table, self.ngrams_)
                     table = kernels.count_documents(codes, offsets, start, *arguments, table)
                     start += len(chunk)
                     advance(len(chunk))
@@ -157,15 +158,17 @@ class Tfidf:
         ]
 
 
-def fewest_documents(config: TfidfConfig, texts: Texts) -> int:
-    """The cut on document frequency: the more text there is, the less a rare n-gram can matter, and the more there are.
+def limits(config: TfidfConfig, texts: Texts) -> tuple[int, int]:
+    """The longest n-gram and the fewest documents of one: as configured, or by how much text there is.
 
-    Chosen on the development splits: 1 is best by far for 3,000 short reports (cve-libraries), 5 costs nothing for
-    45,000 long documents (eurlex57k) and makes the model smaller and faster.
+    Chosen on held-out documents: with little text (the sample, cve-libraries, wordnet-reverse, 5,000 documents of
+    eurlex57k) pairs of words are too rare to help, and rare words matter; with all 45,000 documents of eurlex57k
+    pairs help, and words of fewer than 5 documents cost size and time for nothing.
     """
-    if config.min_df is not None:
-        return config.min_df
-    return min(5, 1 + sum(map(len, texts)) // _CHARACTERS_PER_DOCUMENT_FREQUENCY)
+    ample = sum(map(len, texts)) // _AMPLE
+    ngrams = min(2, 1 + ample) if config.ngrams is None else config.ngrams
+    min_df = min(5, 1 + ample) if config.min_df is None else config.min_df
+    return ngrams, min_df
 
 
 def _empty_table(size: int) -> tuple[Any, ...]:
@@ -219,7 +222,8 @@ class DocumentFeatures:
             self.n_features_ = documents.features.shape[1]
             return self._given(documents)
         names = ["all", "title"] if self.config.title_weight > 0 and any(documents.titles) else ["all"]
-        config = replace(self.config, min_df=fewest_documents(self.config, documents.texts))  # the same for titles
+        ngrams, min_df = limits(self.config, documents.texts)
+        config = replace(self.config, ngrams=ngrams, min_df=min_df)  # the same for titles, which are short
         blocks = []
         for name in names:
             self.fields_[name] = Tfidf(config=config)
@@ -252,7 +256,7 @@ class DocumentFeatures:
     def restore(self, prefix: str, state: dict[str, Any]) -> Self:
         self.n_features_ = state[f"{prefix}/n_features"]
         for name in state[f"{prefix}/fields"]:
-            own = {key: state[f"{prefix}/{name}/{key}"] for key in ("names", "idf", "hashes")}
+            own = {key: state[f"{prefix}/{name}/{key}"] for key in ("ngrams", "names", "idf", "hashes")}
             self.fields_[name] = Tfidf(config=self.config).restore(own)
         return self
 
