@@ -126,7 +126,7 @@ def test_large_corpora_get_pairs_of_words_and_lose_rare_ones(monkeypatch: pytest
     config = TfidfConfig(max_df=1.0)
     texts = ["more than once", "more than"]
     assert Tfidf(config=config).fit(texts).names_ == ["more", "once", "than"]
-    monkeypatch.setattr(tfidf, "_AMPLE", 10)
+    monkeypatch.setattr(tfidf, "_AMPLE", 20)
     large = Tfidf(config=config).fit(texts)
     assert large.names_ == ["more", "more than", "than"]
     restored = Tfidf(config=config).restore(large.state())
