@@ -21,9 +21,8 @@ from scipy.sparse import load_npz, save_npz
 
 import everylabel
 from benchmarks.record import WORK, data_folder, read_result, write_result
-from everylabel.config import build, to_dict
+from everylabel.config import to_dict
 from everylabel.evaluate.metrics import evaluate
-from everylabel.linear.solver import SolverConfig
 from everylabel.methods.linear import XrLinear
 from everylabel.text.tfidf import DocumentFeatures
 from everylabel.types import Ranking
@@ -121,7 +120,6 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="measure again what is there already")
     arguments = parser.parse_args()
     data = data_folder(arguments.data)
-    build(SolverConfig, to_dict(XrLinear().solver))  # the settings survive the way through JSON
     for environment in ENVIRONMENTS:
         interpreter(environment)
     write_features(data)

@@ -92,7 +92,7 @@ def peers_section() -> str:
     notes = (
         "eurlex57k, trained on train, measured on test; all systems get the same TF-IDF features, run one after the "
         "other on the same cores, and rank 20 labels with a beam of 10. `pecos` has its defaults (leaves of 100 "
-        "labels, equal costs), `pecos-wide` our leaves and costs, which bring it to its best nDCG@5. Training includes "
+        "labels, equal costs), `pecos-wide` our leaves and costs, with which its nDCG@5 is higher. Training includes "
         "the label tree. PECOS predicts fast from a model that was loaded for prediction only (`docs/s`), and slowly "
         "from one that was just trained or plainly loaded (`docs/s, plain`, on 1,000 documents)."
     )

@@ -29,7 +29,7 @@ class Lists(NamedTuple):
     @classmethod
     def of_levels(cls, levels: list[Csr]) -> Self:
         """From one csr matrix (columns, nodes) a level. O(entries)."""
-        n_columns, n_levels = levels[0].shape[0], len(levels)
+        n_levels = len(levels)
         lengths = np.stack([np.diff(level.indptr) for level in levels], axis=1).ravel()
         starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
         small = max(level.shape[1] for level in levels) <= 1 << 16
@@ -42,7 +42,6 @@ class Lists(NamedTuple):
             nodes[to] = level.indices
             scales[t] = (np.abs(level.data).max(initial=0) or 1.0) / _LARGEST
             weights[to] = np.rint(level.data / scales[t])
-        assert len(starts) == n_columns * n_levels + 1
         return cls(starts, nodes, weights, scales)
 
     def level(self, t: int, n_nodes: int) -> Csr:
