@@ -1,0 +1,1 @@
+"""Texts to vectors: transformers, and static token embeddings distilled from them."""

@@ -1,0 +1,1 @@
+"""Nearest label vectors: exact, and approximate for very many labels."""

@@ -1,0 +1,32 @@
+"""What an index is: unit vectors with ids, and those nearest to a query."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+from everylabel.types import FloatArray, LongArray, Ranking
+
+
+class Index(Protocol):
+    """Vectors are unit rows; the score is the cosine. Ids are not negative, and each is there at most once."""
+
+    dim: int
+
+    def __len__(self) -> int: ...
+
+    def add(self, ids: LongArray, vectors: FloatArray) -> None:
+        """An id that is there already is an error, and nothing is added."""
+
+    def remove(self, ids: LongArray) -> None:
+        """An id that is not there is an error, and nothing is removed."""
+
+    def search(self, vectors: FloatArray, k: int) -> Ranking:
+        """The k nearest ids of each query, best first, equal scores by id; padded with -1 when there are fewer."""
+
+    def save(self, path: str | Path) -> None:
+        """One file, written atomically."""
+
+    @classmethod
+    def load(cls, path: str | Path, **settings: Any) -> Self:
+        """Memory-mapped: nothing is read before it is searched. Adding to or removing from it first reads it."""
