@@ -1,0 +1,56 @@
+"""The contrastive losses of MACLR ("Extreme Zero-Shot Learning for Extreme Text Classification", eq. 2 to 4).
+
+One deviation for all of them: the paper sums over the batch, these are means, so that a learning rate does not depend
+on the size of the batch. Similarity is the dot product of the vectors as they are given: normalise them before for
+cosine. The paper has no temperature, which is a temperature of 1. Cost: one n x m matrix of similarities.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+__all__ = ["info_nce", "label_regularisation", "supervised_contrastive"]
+
+
+def info_nce(x: Tensor, y: Tensor, temperature: float = 1.0) -> Tensor:
+    """Eq. 2, one direction, x to y: the mean over i of -log softmax_j(x_i . y_j / temperature) at j = i.
+
+    Rows of y beyond those of x, when there are some, are negatives for all.
+    """
+    logits = x @ y.T / temperature
+    return functional.cross_entropy(logits, torch.arange(len(x), device=x.device))
+
+
+def supervised_contrastive(
+    x: Tensor, y: Tensor, positives: Tensor | NDArray[np.bool_], temperature: float = 1.0
+) -> Tensor:
+    """Eq. 3: the mean over i of -1/|P(i)| * the sum over p in P(i) of log softmax_j(x_i . y_j / temperature) at j = p.
+
+    `positives` is a boolean mask, rows of x by rows of y. A row without a positive has nothing to say and is skipped,
+    and 0 comes out when none has one. With the identity as the mask it is `info_nce`.
+    """
+    mask = _as_mask(positives, x)
+    shares = functional.log_softmax(x @ y.T / temperature, dim=1)
+    counts = mask.sum(dim=1)
+    losses = -shares.masked_fill(~mask, 0).sum(dim=1) / counts.clamp(min=1)
+    return losses.sum() / (counts > 0).sum().clamp(min=1)
+
+
+def label_regularisation(x: Tensor, twin: Tensor, labels: Tensor, temperature: float = 1.0) -> Tensor:
+    """Eq. 4: row i of `twin` (the same text, another dropout mask) is the one positive of x_i, all `labels` negatives.
+
+    The mean over i of -log(exp(x_i . twin_i) / (exp(x_i . twin_i) + the sum over j of exp(x_i . labels_j))).
+    """
+    own = (x * twin).sum(dim=1, keepdim=True)
+    logits = torch.cat([own, x @ labels.T], dim=1) / temperature
+    return functional.cross_entropy(logits, torch.zeros(len(x), dtype=torch.int64, device=x.device))
+
+
+def _as_mask(positives: Any, like: Tensor) -> Tensor:
+    return torch.as_tensor(positives, dtype=torch.bool, device=like.device)

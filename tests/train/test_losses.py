@@ -1,0 +1,102 @@
+"""The losses against slow ones that are written down straight from the paper's equations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from everylabel.train.losses import info_nce, label_regularisation, supervised_contrastive
+
+Floats = NDArray[np.float64]
+shapes = given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(1, 7), st.sampled_from([0.05, 0.5, 1.0]))
+few = settings(max_examples=40, deadline=None)
+
+
+def vectors(seed: int, *rows: int) -> list[Floats]:
+    rng = np.random.default_rng(seed)
+    return [rng.normal(size=(n, 3)) for n in rows]
+
+
+def tensors(*arrays: Floats) -> list[torch.Tensor]:
+    return [torch.from_numpy(array).requires_grad_() for array in arrays]
+
+
+def share(x: Floats, y: Floats, others: Floats, temperature: float) -> float:
+    """log(exp(x.y / t) / the sum over all others of exp(x.other / t)), without overflow."""
+    over = np.array([x @ other / temperature for other in others])
+    return float(x @ y / temperature - (over.max() + np.log(np.exp(over - over.max()).sum())))
+
+
+@shapes
+@few
+def test_info_nce_is_equation_2(seed: int, n: int, extra: int, temperature: float) -> None:
+    x, y = vectors(seed, n, n + extra - 1)
+    expected = -np.mean([share(x[i], y[i], y, temperature) for i in range(n)])
+    assert info_nce(*tensors(x, y), temperature=temperature).item() == pytest.approx(expected, abs=1e-9)
+
+
+@shapes
+@few
+def test_supervised_contrastive_is_equation_3(seed: int, n: int, m: int, temperature: float) -> None:
+    x, y = vectors(seed, n, m)
+    mask = np.random.default_rng(seed).random((n, m)) < 0.4
+    rows = [
+        -np.mean([share(x[i], y[p], y, temperature) for p in np.flatnonzero(mask[i])])
+        for i in range(n)
+        if mask[i].any()
+    ]
+    expected = np.mean(rows) if rows else 0.0
+    loss = supervised_contrastive(*tensors(x, y), positives=mask, temperature=temperature)
+    assert loss.item() == pytest.approx(expected, abs=1e-9)
+    same = supervised_contrastive(*tensors(x, y), positives=torch.from_numpy(mask), temperature=temperature)
+    assert same.item() == loss.item()
+
+
+@shapes
+@few
+def test_label_regularisation_is_equation_4(seed: int, n: int, m: int, temperature: float) -> None:
+    x, twin, labels = vectors(seed, n, n, m)
+    expected = -np.mean([share(x[i], twin[i], np.vstack([twin[i], labels]), temperature) for i in range(n)])
+    loss = label_regularisation(*tensors(x, twin, labels), temperature=temperature)
+    assert loss.item() == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 4, 9])
+def test_the_identity_as_the_mask_is_info_nce(n: int) -> None:
+    x, y = tensors(*vectors(n, n, n))
+    torch.testing.assert_close(supervised_contrastive(x, y, np.eye(n, dtype=bool), 0.3), info_nce(x, y, 0.3))
+
+
+def test_no_positive_at_all_is_a_loss_of_zero_with_zero_gradients() -> None:
+    x, y = tensors(*vectors(0, 3, 4))
+    loss = supervised_contrastive(x, y, np.zeros((3, 4), bool))
+    loss.backward()  # type: ignore[no-untyped-call]
+    assert loss.item() == 0
+    assert x.grad is not None
+    assert not x.grad.any()
+
+
+def test_very_similar_vectors_stay_finite() -> None:
+    x = torch.full((3, 4), 50.0, requires_grad=True)
+    for loss in (
+        info_nce(x, x, 0.01),
+        supervised_contrastive(x, x, np.eye(3, dtype=bool), 0.01),
+        label_regularisation(x, x, -x, 0.01),
+    ):
+        assert torch.isfinite(loss)
+
+
+def test_the_size_of_the_batch_does_not_scale_the_gradient() -> None:
+    """Why these are means: the same row twice, each with its own negatives, moves the weights as much as once."""
+    x, y, labels = vectors(1, 1, 1, 5)
+    once, own, negatives = tensors(x, y, labels)
+    twice, both = tensors(np.vstack([x, x]), np.vstack([y, y]))
+    label_regularisation(once, own, negatives).backward()  # type: ignore[no-untyped-call]
+    label_regularisation(twice, both, negatives).backward()  # type: ignore[no-untyped-call]
+    assert once.grad is not None
+    assert twice.grad is not None
+    torch.testing.assert_close(twice.grad.sum(0), once.grad[0])
