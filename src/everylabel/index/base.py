@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 from everylabel.types import FloatArray, LongArray, Ranking
 
@@ -11,6 +11,7 @@ from everylabel.types import FloatArray, LongArray, Ranking
 class Index(Protocol):
     """Vectors are unit rows; the score is the cosine. Ids are not negative, and each is there at most once."""
 
+    kind: ClassVar[str]  # by which `load_index` finds the class again
     dim: int
 
     def __len__(self) -> int: ...

@@ -1,0 +1,57 @@
+"""An index is one file: arrays in numpy's own format, one after the other, each of which can be memory-mapped.
+
+The sizes are checked on load, the bytes are not: that would read them all, and the store does it (sha256).
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from everylabel.atomic import replaced
+from everylabel.errors import ModelError
+
+_VERSION = (1, 0)
+
+
+def write_arrays(path: str | Path, *arrays: Any) -> None:
+    """Atomically. One pass over the bytes, no copy in memory."""
+    with replaced(Path(path)) as partial, partial.open("wb") as stream:
+        for array in arrays:
+            npy.write_array(stream, np.ascontiguousarray(array), _VERSION, allow_pickle=False)
+
+
+def map_arrays(path: str | Path, n_arrays: int) -> list[Any]:
+    """The arrays of a file, read-only and not read yet; ModelError where the file does not hold exactly these."""
+    path = Path(path)
+    try:
+        size = path.stat().st_size
+        arrays: list[Any] = []
+        with path.open("rb") as stream:
+            for _ in range(n_arrays):
+                shape, dtype = _header(stream)
+                start = stream.tell()
+                end = start + math.prod(shape) * dtype.itemsize
+                if end > size:
+                    raise ValueError(f"it ends at byte {size}, expected {end}")
+                empty = math.prod(shape) == 0  # which the system cannot map
+                arrays.append(np.empty(shape, dtype) if empty else np.memmap(path, dtype, "r", start, shape))
+                stream.seek(end)
+            if stream.tell() != size:
+                raise ValueError(f"it goes on after byte {stream.tell()}")
+    except (ValueError, OSError) as error:
+        raise ModelError(f"{path}: is no index or is damaged ({error}); restore it from a copy, or fit again") from None
+    return arrays
+
+
+def _header(stream: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    if npy.read_magic(stream) != _VERSION:
+        raise ValueError("an unknown version of the npy format")
+    shape, fortran_order, dtype = npy.read_array_header_1_0(stream)
+    if fortran_order or dtype.hasobject or any(size < 0 for size in shape):
+        raise ValueError("an array of a kind that is never written")
+    return shape, dtype

@@ -1,0 +1,61 @@
+"""The compiled part of exact search: what passes the matrix product's scores is scored again, and the best are kept.
+
+BLAS adds up in an order that depends on the place of a vector and on the size of the batch, so that equal vectors get
+scores that differ in the last digits. Here its scores only decide what is worth looking at; the score that counts is a
+dot product in one order. So a ranking does not depend on what else is searched, and equal vectors stand by id.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from everylabel.linear.scoring import _push, _sort_heap
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})  # type: ignore[untyped-decorator]
+def dot(a: Any, b: Any) -> Any:
+    """Vectorised: the order of the sum is another than from left to right, and always the same."""
+    total = np.float32(0)
+    for i in range(len(a)):
+        total += a[i] * b[i]
+    return total
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def products(queries: Any, vectors: Any) -> Any:
+    """As a matrix product, for few queries: as fast as memory is, where BLAS's threads wait for each other."""
+    result = np.empty((len(queries), len(vectors)), np.float32)
+    for v in range(len(vectors)):
+        for q in range(len(queries)):
+            result[q, v] = dot(queries[q], vectors[v])
+    return result
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def keep_best(
+    queries: Any, vectors: Any, ids: Any, rough: Any, slack: Any, sizes: Any, out_ids: Any, out_scores: Any
+) -> None:
+    """Push the vectors of one block to the queries' heaps. `rough` (queries, vectors) is right to within `slack`.
+
+    O(queries x vectors) comparisons, and a dot product for each of the about k (1 + log(n / k)) that pass.
+    """
+    for q in range(len(queries)):
+        heap_ids, heap_scores, size = out_ids[q], out_scores[q], sizes[q]
+        k = len(heap_ids)
+        limit = heap_scores[0] - slack if size == k else np.float32(-np.inf)
+        for v in range(len(vectors)):
+            if rough[q, v] >= limit:
+                size = _push(heap_ids, heap_scores, size, ids[v], dot(queries[q], vectors[v]))
+                if size == k:
+                    limit = heap_scores[0] - slack
+        sizes[q] = size
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def sort_best(sizes: Any, out_ids: Any, out_scores: Any) -> None:
+    """The heaps become rankings, best first."""
+    for q in range(len(sizes)):
+        _sort_heap(out_ids[q], out_scores[q], sizes[q])
