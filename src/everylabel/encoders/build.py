@@ -1,0 +1,48 @@
+"""A configuration, or a saved state, becomes an encoder. torch is loaded here, on use, and not before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from everylabel.encoders.base import Encoder, EncoderConfig
+from everylabel.encoders.pretrained import needed
+from everylabel.errors import ModelError
+
+
+def load_encoder(config: EncoderConfig) -> Encoder:
+    """The pretrained encoder. Seconds; the first "static" of a teacher is distilled, in less than a minute."""
+    config.check()
+    needed("torch")
+    needed("tokenizers")
+    if config.kind == "static":
+        from everylabel.encoders.static import StaticEncoder
+
+        return StaticEncoder.load(config)
+    from everylabel.encoders.transformer import TransformerEncoder
+
+    return TransformerEncoder.load(config)
+
+
+def restore_encoder(config: EncoderConfig, state: Mapping[str, Any]) -> Encoder:
+    """The encoder that gave this `state()`: a trained one from the state alone, else loaded again and compared."""
+    encoder = _restored(config, dict(state)) if "tokenizer" in state else load_encoder(config)
+    if encoder.fingerprint != state.get("fingerprint"):
+        raise ModelError(
+            f"the model was made with another encoder {config.kind!r}, fingerprint {str(state.get('fingerprint'))[:12]}, "
+            f"than the one found now, {encoder.fingerprint[:12]}: put the old weights back in its place, or fit again"
+        )
+    return encoder
+
+
+def _restored(config: EncoderConfig, state: dict[str, Any]) -> Encoder:
+    config.check()
+    needed("torch")
+    needed("tokenizers")
+    if "embedding" in state:
+        from everylabel.encoders.static import StaticEncoder
+
+        return StaticEncoder.restore(config, state)
+    from everylabel.encoders.transformer import TransformerEncoder
+
+    return TransformerEncoder.restore(config, state)

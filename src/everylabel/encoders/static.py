@@ -1,0 +1,133 @@
+"""Static token embeddings, distilled from a transformer: a text is the sum of its tokens' vectors.
+
+v(text) = sum over its distinct tokens of (1 + ln count) x embedding; the length of a token's embedding carries the
+weight of its frequency. Cost of a text: tokens x 256 additions; thousands of long documents a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from everylabel.encoders.base import EncoderConfig, Tokens
+from everylabel.encoders.distil import distilled
+from everylabel.encoders.fingerprint import Fingerprint, evaluating
+from everylabel.encoders.kernels import distinct_tokens
+from everylabel.encoders.passages import mean_passages, split_passages
+from everylabel.encoders.tokenizer import TextTokenizer
+from everylabel.progress import task
+from everylabel.types import FloatArray, IntArray, LongArray
+from everylabel.vectors import unit_rows
+
+CHUNK = 512  # texts whose tokens are summed at a time
+
+
+class StaticModule(nn.Module):
+    """While training, each distinct token of a text is left out with probability `dropout`; never all of them."""
+
+    def __init__(self, weight: Tensor, *, sparse: bool = False, dropout: float = 0.1) -> None:
+        super().__init__()
+        n_ids, self.dim = weight.shape
+        self.embedding = nn.EmbeddingBag(
+            n_ids, self.dim, mode="sum", sparse=sparse, include_last_offset=True, _weight=weight
+        )
+        self.dropout = dropout
+
+    def forward(self, tokens: Tokens) -> Tensor:
+        ids, counts, offsets = self.distinct(tokens)
+        weights = 1 + torch.from_numpy(counts).float().log_()
+        if self.training and self.dropout > 0:
+            weights = weights * self._kept(offsets)
+        vectors: Tensor = self.embedding(
+            torch.from_numpy(ids), torch.from_numpy(offsets).to(torch.int32), per_sample_weights=weights
+        )
+        return vectors
+
+    def states(self, tokens: Tokens) -> tuple[Tensor, Tensor]:
+        """The embeddings of the distinct tokens, in the order they first come; without dropout and counts."""
+        ids, _, offsets = self.distinct(tokens)
+        lengths = np.diff(offsets)
+        mask = np.arange(max(1, int(lengths.max(initial=0)))) < lengths[:, None]
+        padded = np.zeros(mask.shape, np.int64)
+        padded[mask] = ids
+        inside = torch.from_numpy(mask)
+        states = nn.functional.embedding(torch.from_numpy(padded), self.embedding.weight, sparse=self.embedding.sparse)
+        return states * inside[..., None], inside
+
+    def distinct(self, tokens: Tokens) -> tuple[IntArray, IntArray, LongArray]:
+        """(ids, counts, offsets) of each row's distinct tokens. O(tokens)."""
+        ids, counts, offsets = distinct_tokens(tokens.ids, tokens.offsets, self.embedding.num_embeddings)
+        return ids, counts, offsets
+
+    def _kept(self, offsets: LongArray) -> Tensor:
+        """1 / (1 - dropout) for tokens that stay, 0 for the others; a text keeps all rather than none."""
+        kept = torch.rand(int(offsets[-1])) >= self.dropout
+        lengths = torch.from_numpy(np.diff(offsets))
+        row = torch.repeat_interleave(torch.arange(len(lengths)), lengths)
+        some = torch.zeros(len(lengths), dtype=torch.bool)
+        some[row[kept]] = True
+        return (kept | ~some[row]).float() / (1 - self.dropout)
+
+
+class StaticEncoder:
+    """See `Encoder`. `load` distils (or finds in the cache), `restore` takes the state of a trained one."""
+
+    def __init__(self, config: EncoderConfig, weight: FloatArray, tokenizer: TextTokenizer, recipe: str | None) -> None:
+        self.config = config
+        self.tokenizer = tokenizer
+        self._module = StaticModule(torch.from_numpy(np.array(weight, np.float32)))  # a copy: training writes into it
+        self._module.eval()
+        self.dim = self._module.dim
+        self._trained = recipe is None
+        self._fingerprint = Fingerprint(self._module, tokenizer.json, recipe)
+
+    @classmethod
+    def load(cls, config: EncoderConfig) -> StaticEncoder:
+        made = distilled(config.teacher)
+        return cls(config, made.embedding, TextTokenizer(made.tokenizer), made.recipe)
+
+    @classmethod
+    def restore(cls, config: EncoderConfig, state: dict[str, Any]) -> StaticEncoder:
+        return cls(config, state["embedding"], TextTokenizer(state["tokenizer"]), None)
+
+    @property
+    def fingerprint(self) -> str:
+        return self._fingerprint.value()
+
+    @property
+    def module(self) -> StaticModule:
+        return self._module
+
+    def tokenize(self, texts: Sequence[str], max_tokens: int | None = None) -> Tokens:
+        """At most as many tokens a text as are asked for or configured; else all."""
+        return self.tokenizer(texts, self.config.max_tokens if max_tokens is None else max_tokens)
+
+    def encode(self, texts: Sequence[str]) -> FloatArray:
+        if self.config.passages == "first":
+            return self._vectors(self.tokenize(texts))
+        vectors, begins = self.encode_passages(texts)
+        return mean_passages(vectors, begins)
+
+    def encode_passages(self, texts: Sequence[str]) -> tuple[FloatArray, LongArray]:
+        passages, begins = split_passages(self.tokenizer(texts), self.config.max_tokens)
+        return self._vectors(passages), begins
+
+    def state(self) -> dict[str, Any]:
+        state: dict[str, Any] = {"fingerprint": self.fingerprint}
+        if self._trained or self._fingerprint.changed():
+            state["embedding"] = self._module.embedding.weight.detach().numpy()
+            state["tokenizer"] = self.tokenizer.json
+        return state
+
+    def _vectors(self, tokens: Tokens) -> FloatArray:
+        vectors = np.empty((tokens.n_rows, self.dim), np.float32)
+        with evaluating(self._module), torch.inference_mode(), task("encoding", tokens.n_rows) as advance:
+            for first in range(0, tokens.n_rows, CHUNK):
+                rows = np.arange(first, min(first + CHUNK, tokens.n_rows))
+                vectors[rows] = unit_rows(self._module(tokens.take(rows)).numpy())
+                advance(len(rows))
+        return vectors

@@ -1,0 +1,140 @@
+"""Texts to token ids, without special tokens, fast enough for whole corpora of long documents.
+
+BERT's tokenisers treat each run of characters between white space by itself, and words repeat: so each distinct word
+goes through the tokeniser once, and a text is a row of look-ups, some 10 times as fast as tokenising it. Other
+tokenisers read whole texts, on all cores. Cost: O(characters); memory: the memory of words, some 100 MB at most.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from everylabel.encoders.base import Tokens
+from everylabel.progress import task
+from everylabel.types import IntArray, LongArray
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+CHUNK = 1024  # texts at a time: bounds the memory of their words
+MEMORY = 8_000_000  # characters of remembered words
+# BERT deletes these control characters, where str.split would take them for white space.
+_NO_SPACE = {ord(c): None for c in "\x0b\x0c\x1c\x1d\x1e\x1f\x85"}
+
+
+class TextTokenizer:
+    """A tokeniser's JSON as a function of texts. Safe to call from several threads."""
+
+    def __init__(self, tokenizer_json: str) -> None:
+        from tokenizers import Tokenizer
+
+        self._tokenizer: Tokenizer = Tokenizer.from_str(tokenizer_json)
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        self.json = self._tokenizer.to_str()
+        self.vocabulary: dict[str, int] = self._tokenizer.get_vocab()
+        self.n_ids = 1 + max(self.vocabulary.values(), default=0)
+        self.prefix, self.suffix = self._special()
+        self._by_word = _by_word(json.loads(self.json))
+        self._words = _Words()
+        self._table = Tokens.of([])
+        self._lock = threading.Lock()
+
+    def __call__(self, texts: Sequence[str], max_tokens: int | None = None) -> Tokens:
+        """The tokens of each text, at most `max_tokens` of each."""
+        read = self._read_words if self._by_word else self._read_whole
+        parts = [Tokens.of([])]
+        with self._lock, task("tokenising", len(texts)) as advance:
+            for first in range(0, len(texts), CHUNK):
+                chunk = texts[first : first + CHUNK]
+                tokens = read(chunk, max_tokens)
+                parts.append(tokens if max_tokens is None else tokens.cut(max_tokens))
+                advance(len(chunk))
+        return Tokens.join(parts)
+
+    def special_ids(self) -> list[int]:
+        """The ids of [CLS], [PAD] and the like."""
+        return [i for i, token in self._tokenizer.get_added_tokens_decoder().items() if token.special]
+
+    def _read_whole(self, texts: Sequence[str], _max_tokens: int | None) -> Tokens:
+        rows = self._tokenizer.encode_batch_fast([_clean(text) for text in texts], add_special_tokens=False)
+        return Tokens.of([row.ids for row in rows])
+
+    def _read_words(self, texts: Sequence[str], max_tokens: int | None) -> Tokens:
+        if max_tokens is None:
+            return self._look_up([_readable(text).split() for text in texts])
+        # Nearly every word is a token or more, so as many words as tokens are enough, but for texts of odd characters.
+        words = [_readable(text).split(None, max_tokens) for text in texts]
+        tokens = self._look_up([row[:max_tokens] for row in words])
+        short = [i for i in np.flatnonzero(tokens.lengths < max_tokens) if len(words[i]) > max_tokens]
+        if not short:
+            return tokens
+        whole = Tokens.join([tokens, self._look_up([_readable(texts[i]).split() for i in short])])
+        rows = np.arange(len(texts))
+        rows[short] = len(texts) + np.arange(len(short))
+        return whole.take(rows)
+
+    def _look_up(self, rows: list[list[str]]) -> Tokens:
+        if self._words.characters > MEMORY:
+            self._words, self._table = _Words(), Tokens.of([])
+        n_words = sum(map(len, rows))
+        words: LongArray = np.fromiter(map(self._words.__getitem__, chain.from_iterable(rows)), np.int64, n_words)
+        if self._words.fresh:
+            cleaned = [_clean(word) for word in self._words.fresh]
+            pieces = self._tokenizer.encode_batch_fast(cleaned, add_special_tokens=False)
+            self._table = Tokens.join([self._table, Tokens.of([piece.ids for piece in pieces])])
+            self._words.fresh.clear()
+        tokens = self._table.take(words)
+        ends = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
+        return Tokens(tokens.ids, tokens.offsets[ends])
+
+    def _special(self) -> tuple[IntArray, IntArray]:
+        """What the tokeniser's template puts before and after a single text."""
+        encoding = self._tokenizer.encode("a")
+        text = [i for i, special in enumerate(encoding.special_tokens_mask) if not special] or [1]
+        ids = np.array(encoding.ids, np.int32)
+        return ids[: text[0]], ids[text[-1] + 1 :]
+
+
+class _Words(dict[str, int]):
+    """Word to number; a word that is looked up for the first time gets the next one, and waits in `fresh`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fresh: list[str] = []
+        self.characters = 0
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = len(self)
+        self.fresh.append(word)
+        self.characters += len(word) + 20
+        return number
+
+
+def _by_word(settings: dict[str, Any]) -> bool:
+    """Does the tokeniser treat what stands between white space by itself? Known of BERT's; not of the others."""
+    parts = [(settings.get(part) or {}).get("type") for part in ("normalizer", "pre_tokenizer", "model")]
+    spaced = [token for token in settings.get("added_tokens", []) if any(map(str.isspace, token["content"]))]
+    cleans = bool((settings.get("normalizer") or {}).get("clean_text"))
+    return parts == ["BertNormalizer", "BertPreTokenizer", "WordPiece"] and cleans and not spaced
+
+
+def _readable(text: str) -> str:
+    if any(chr(code) in text for code in _NO_SPACE):  # rare, and looking is cheaper than translating
+        return text.translate(_NO_SPACE)
+    return text
+
+
+def _clean(text: str) -> str:
+    """Half of a surrogate pair is no character: the tokeniser would refuse the text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text

@@ -1,0 +1,242 @@
+"""Any sentence-transformers model as an encoder. Cost of a text: about 2 x parameters x tokens operations."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from everylabel.encoders.base import EncoderConfig, Tokens
+from everylabel.encoders.fingerprint import Fingerprint, evaluating
+from everylabel.encoders.passages import mean_passages, split_passages
+from everylabel.encoders.pretrained import find_folder, load_sentence_transformer, needed
+from everylabel.encoders.tokenizer import TextTokenizer
+from everylabel.errors import ConfigError, ModelError
+from everylabel.progress import task
+from everylabel.types import FloatArray, IntArray, LongArray
+from everylabel.vectors import unit_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MAX_TOKENS = 256
+BUDGET = 2048  # tokens of one batch: more leave the processor's cache, fewer waste time between operations
+_HEADS = ("Pooling", "Dense")
+
+
+class Padded(NamedTuple):
+    ids: LongArray
+    mask: NDArray[np.bool_]
+
+
+class TransformerModule(nn.Module):
+    """The transformer, pooling and dense layers of a sentence-transformers model, on ragged tokens."""
+
+    def __init__(self, transformer: nn.Module, heads: Sequence[nn.Module], tokenizer: TextTokenizer, limit: int):
+        super().__init__()
+        self.transformer = transformer
+        self.heads = nn.ModuleList(heads)
+        self.limit = limit  # tokens of a text, special ones included
+        self.prefix: IntArray = tokenizer.prefix
+        self.suffix: IntArray = tokenizer.suffix
+        self.pad_id = int(getattr(transformer.config, "pad_token_id", None) or 0)
+        pooling: Any = heads[0]
+        self.dim = int(pooling.pooling_output_dimension)
+        for head in heads[1:]:
+            self.dim = int(head.out_features)  # type: ignore[arg-type]
+
+    @property
+    def room(self) -> int:
+        """Tokens of a text without the special ones."""
+        return self.limit - len(self.prefix) - len(self.suffix)
+
+    def forward(self, tokens: Tokens) -> Tensor:
+        padded = self.pad(tokens)
+        mask = torch.from_numpy(padded.mask)
+        vectors = self._pool(self._hidden(padded, mask), mask)
+        empty = tokens.lengths == 0
+        return vectors.masked_fill(torch.from_numpy(empty)[:, None], 0) if empty.any() else vectors
+
+    def states(self, tokens: Tokens) -> tuple[Tensor, Tensor]:
+        """The special tokens' vectors are among them; dense layers are applied to each token's vector."""
+        padded = self.pad(tokens)
+        mask = torch.from_numpy(padded.mask)
+        features = {"sentence_embedding": self._hidden(padded, mask)}
+        for head in self.heads[1:]:
+            features = head(features)
+        states = features["sentence_embedding"]
+        if states.shape[-1] != self.dim:
+            raise ConfigError("this model joins several kinds of pooling: its tokens have no vectors of its dimension")
+        return states, mask
+
+    def pad(self, tokens: Tokens) -> Padded:
+        """With special tokens, cut to the limit, as long as the longest row."""
+        lengths = np.minimum(tokens.lengths, self.room)
+        n_before, n_after = len(self.prefix), len(self.suffix)
+        full = lengths + n_before + n_after
+        ids = np.full((tokens.n_rows, int(full.max(initial=1))), self.pad_id, np.int64)
+        columns = np.arange(ids.shape[1])
+        mask = columns < full[:, None]
+        ids[:, :n_before] = self.prefix
+        inside = (columns >= n_before) & (columns < n_before + lengths[:, None])
+        ids[inside] = tokens.cut(self.room).ids
+        ids[mask & (columns >= n_before + lengths[:, None])] = np.tile(self.suffix, tokens.n_rows)
+        return Padded(ids, mask)
+
+    def _hidden(self, padded: Padded, mask: Tensor) -> Tensor:
+        hidden: Tensor = self.transformer(
+            input_ids=torch.from_numpy(padded.ids), attention_mask=mask.long(), return_dict=True
+        ).last_hidden_state
+        return hidden
+
+    def _pool(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        features = {"token_embeddings": hidden, "attention_mask": mask.long()}
+        for head in self.heads:
+            features = head(features)
+        return features["sentence_embedding"]
+
+
+class TransformerEncoder:
+    """See `Encoder`. `load` makes one from a pretrained model, `restore` from the state of a trained one."""
+
+    def __init__(self, config: EncoderConfig, module: TransformerModule, tokenizer: TextTokenizer, trained: bool):
+        self.config = config
+        self.dim = module.dim
+        self.tokenizer = tokenizer
+        self._module = module
+        self._trained = trained
+        self._fingerprint = Fingerprint(module, json.dumps([tokenizer.json, _heads_config(module.heads)]))
+
+    @classmethod
+    def load(cls, config: EncoderConfig, kind: str | None = None) -> TransformerEncoder:
+        """About a second for a small model, after the libraries are loaded."""
+        folder = find_folder(kind or config.kind)
+        return cls._of(config, load_sentence_transformer(folder), folder)
+
+    @classmethod
+    def _of(cls, config: EncoderConfig, model: Any, folder: Path) -> TransformerEncoder:
+        parts = list(model)
+        if parts and type(parts[-1]).__name__ == "Normalize":
+            parts.pop()  # encode does that
+        names = [type(part).__name__ for part in parts]
+        if names[:2] != ["Transformer", "Pooling"] or set(names[2:]) > {"Dense"}:
+            raise ConfigError(
+                f"{folder}: expected the modules Transformer, Pooling, Dense and Normalize; got {', '.join(names)}"
+            )
+        first = parts[0]
+        tokenizer = TextTokenizer(first.tokenizer.backend_tokenizer.to_str())
+        limit = min(config.max_tokens or MAX_TOKENS, first.max_seq_length or MAX_TOKENS)
+        if config.max_tokens and config.max_tokens > limit:  # positions beyond are untrained, or do not exist
+            limit = min(config.max_tokens, getattr(first.model.config, "max_position_embeddings", limit))
+        return cls(config, TransformerModule(first.model, parts[1:], tokenizer, limit), tokenizer, trained=False)
+
+    @property
+    def fingerprint(self) -> str:
+        return self._fingerprint.value()
+
+    @property
+    def module(self) -> TransformerModule:
+        return self._module
+
+    def tokenize(self, texts: Sequence[str], max_tokens: int | None = None) -> Tokens:
+        """At most as many tokens a text as one passage holds, or as are asked for."""
+        return self.tokenizer(texts, self._module.room if max_tokens is None else max_tokens)
+
+    def encode(self, texts: Sequence[str]) -> FloatArray:
+        distinct = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+        vectors = self._encode_distinct(list(distinct))
+        if len(distinct) == len(texts):
+            return vectors
+        return vectors[[distinct[text] for text in texts]]
+
+    def encode_passages(self, texts: Sequence[str]) -> tuple[FloatArray, LongArray]:
+        passages, begins = split_passages(self.tokenizer(texts), self._module.room)
+        return self._vectors(passages), begins
+
+    def state(self) -> dict[str, Any]:
+        state: dict[str, Any] = {"fingerprint": self.fingerprint}
+        if not self._trained and not self._fingerprint.changed():
+            return state
+        transformer: Any = self._module.transformer
+        weights = {f"weight.{name}": weight.detach().numpy() for name, weight in self._module.state_dict().items()}
+        return {
+            **state,
+            **weights,
+            "tokenizer": self.tokenizer.json,
+            "architecture": type(transformer).__name__,
+            "transformer": transformer.config.to_json_string(use_diff=False),
+            "heads": _heads_config(self._module.heads),
+            "limit": self._module.limit,
+        }
+
+    @classmethod
+    def restore(cls, config: EncoderConfig, state: dict[str, Any]) -> TransformerEncoder:
+        transformers = needed("transformers")
+        settings = json.loads(state["transformer"])
+        architecture = getattr(transformers, state["architecture"], None)
+        if not (isinstance(architecture, type) and issubclass(architecture, transformers.PreTrainedModel)):
+            raise ModelError(
+                f"the model's encoder is a {state['architecture']}, unknown to this transformers: upgrade it"
+            )
+        with torch.random.fork_rng(devices=[]):  # the first weights are random, and thrown away
+            transformer = architecture(transformers.AutoConfig.for_model(**settings))
+            heads = [_head(*head) for head in state["heads"]]
+        tokenizer = TextTokenizer(state["tokenizer"])
+        module = TransformerModule(transformer, heads, tokenizer, int(state["limit"]))
+        prefix = "weight."
+        weights = {
+            key.removeprefix(prefix): torch.from_numpy(np.array(value))  # a copy: training writes into it
+            for key, value in state.items()
+            if key.startswith(prefix)
+        }
+        module.load_state_dict(weights)
+        return cls(config, module.eval(), tokenizer, trained=True)
+
+    def _encode_distinct(self, texts: list[str]) -> FloatArray:
+        if self.config.passages == "first":
+            return self._vectors(self.tokenize(texts))
+        passages, begins = split_passages(self.tokenizer(texts), self._module.room)
+        return mean_passages(self._vectors(passages), begins)
+
+    def _vectors(self, tokens: Tokens) -> FloatArray:
+        vectors = np.zeros((tokens.n_rows, self.dim), np.float32)
+        with evaluating(self._module), torch.inference_mode(), task("encoding", tokens.n_rows) as advance:
+            for rows in batches(tokens.lengths, BUDGET):
+                vectors[rows] = unit_rows(self._module(tokens.take(rows)).numpy())
+                advance(len(rows))
+        return vectors
+
+
+def batches(lengths: LongArray, budget: int, extra: int = 2) -> Iterator[LongArray]:
+    """Rows of like length together, as many as fit into the budget of tokens with their padding; longest first."""
+    order = np.argsort(-lengths, kind="stable")
+    first = 0
+    while first < len(order):
+        size = max(1, budget // (int(lengths[order[first]]) + extra))
+        yield order[first : first + size]
+        first += size
+
+
+def _heads_config(heads: Any) -> list[list[Any]]:
+    return [[type(head).__name__, head.get_config_dict()] for head in heads]
+
+
+def _head(name: str, settings: dict[str, Any]) -> nn.Module:
+    modules = needed("sentence_transformers.sentence_transformer.modules")
+    if name not in _HEADS:
+        raise ModelError(
+            f"the model's encoder has an unknown part {name!r}; it was written by a newer version: upgrade"
+        )
+    settings = dict(settings)
+    if name == "Dense":
+        activation = settings["activation_function"].rpartition(".")[2]
+        if not hasattr(nn, activation):
+            raise ModelError(f"the model's encoder has an unknown activation {activation!r}; upgrade torch")
+        settings["activation_function"] = getattr(nn, activation)()
+    head: nn.Module = getattr(modules, name)(**settings)
+    return head
