@@ -85,13 +85,13 @@ def principal(vectors: FloatArray, dim: int) -> FloatArray:
     _, directions = np.linalg.eigh(centred.T @ centred)
     scores = centred @ directions[:, ::-1][:, :dim]
     largest = scores[np.abs(scores).argmax(axis=0), np.arange(scores.shape[1])]
-    return (scores * np.where(largest < 0, -1, 1)).astype(np.float32)
+    return np.asarray(scores * np.where(largest < 0, -1, 1), np.float32)
 
 
 def zipf_weights(n_tokens: int) -> FloatArray:
     inverse_rank = 1 / np.arange(2, n_tokens + 2)
     probability = inverse_rank / inverse_rank.sum()
-    return (SIF / (SIF + probability)).astype(np.float32)
+    return np.asarray(SIF / (SIF + probability), np.float32)
 
 
 def _read(file: Path) -> tuple[FloatArray, str] | None:

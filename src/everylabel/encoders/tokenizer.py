@@ -72,7 +72,7 @@ class TextTokenizer:
         # Nearly every word is a token or more, so as many words as tokens are enough, but for texts of odd characters.
         words = [_readable(text).split(None, max_tokens) for text in texts]
         tokens = self._look_up([row[:max_tokens] for row in words])
-        short = [i for i in np.flatnonzero(tokens.lengths < max_tokens) if len(words[i]) > max_tokens]
+        short = [int(i) for i in np.flatnonzero(tokens.lengths < max_tokens) if len(words[i]) > max_tokens]
         if not short:
             return tokens
         whole = Tokens.join([tokens, self._look_up([_readable(texts[i]).split() for i in short])])
