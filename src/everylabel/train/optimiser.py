@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.utils import get_total_norm
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Group:
     """Parameters that are trained in the same way; those that need no gradient (a frozen part) are left out."""
 

@@ -1,0 +1,253 @@
+"""One training: its state, the moves that change it, and the part of it that a checkpoint keeps."""
+
+from __future__ import annotations
+
+import copy
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from everylabel.errors import ConfigError
+from everylabel.train.checkpoint import Saved, split_state
+from everylabel.train.config import TrainConfig
+from everylabel.train.interrupt import interrupts_held
+from everylabel.train.optimiser import Group, Optimiser
+from everylabel.train.schedule import warm_then_linear
+
+Batches = Callable[[int, np.random.Generator], Any]
+Loss = Callable[[Any, Any], Tensor | Mapping[str, Tensor]]
+
+# torch has one generator of random numbers for all threads: two trainings at a time take turns, step by step.
+_TURN = threading.RLock()
+_PLAIN = ("fresh", "evaluated", "idle", "best")  # attributes of a run that are JSON values
+
+
+class DivergedError(ConfigError):
+    """The loss or its gradient is no longer a number; the weights are those of the last good step."""
+
+
+class Step(NamedTuple):
+    """What one update did."""
+
+    number: int  # from 1
+    loss: float  # mean over the accumulated batches
+    parts: dict[str, float]  # of the loss, when it gave a dict
+    lr: float  # of the first group
+    score: float | None  # of the evaluation after this step, if there was one
+    best: float | None  # score so far
+    seconds: float  # of training so far, pauses between a checkpoint and its resumption not counted
+
+
+class Run:
+    """One training: its state, and the moves that change it."""
+
+    def __init__(
+        self,
+        module: nn.Module,
+        batches: Batches,
+        loss: Loss,
+        config: TrainConfig,
+        *,
+        groups: Sequence[Group],
+        seed: int,
+        name: str,
+        evaluate: Callable[[], float] | None,
+    ) -> None:
+        self.module, self.batches, self.loss, self.config = module, batches, loss, config
+        self.groups, self.seed, self.name, self.evaluate = groups, seed, name, evaluate
+        self.device = _device(config.device)
+        module.to(self.device)
+        self.optimiser = Optimiser(groups)
+        for parameter in self.optimiser.parameters:  # also those that are no part of the module
+            parameter.data = parameter.data.to(self.device)
+        self.weights = _weights(module, self.optimiser.parameters)
+        self.number = 0  # steps done
+        self.last = Step(0, math.nan, {}, 0.0, None, None, 0.0)
+        self.fresh = False  # the last step was not evaluated and reported yet
+        self.finished = False
+        self.evaluated = 0
+        self.idle = 0  # evaluations since the best one
+        self.best: float | None = None
+        self.best_weights: dict[str, Tensor] = {}
+        self.started, self.seconds_before = time.perf_counter(), 0.0
+        self.keep_state = False  # somebody may ask for `saved()`
+        self._phase: Literal["settled", "gradients", "update"] = "settled"
+        self._batches_before: dict[str, Any] = {}
+        self._buffers_before = 0
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All that the loop knows of what decides the result; not the device and how often a checkpoint is written."""
+        settings = {k: v for k, v in asdict(self.config).items() if k not in ("device", "checkpoint_every")}
+        rates = [[len(g.members), g.lr, g.weight_decay, g.sparse, list(g.betas)] for g in self.groups]
+        shapes = [[key, list(weight.shape), str(weight.dtype)] for key, weight in self.weights.items()]
+        evaluated = self.evaluate is not None
+        return {"config": settings, "groups": rates, "weights": shapes, "seed": self.seed, "evaluated": evaluated}
+
+    @property
+    def done(self) -> bool:
+        return self.finished or self.number >= self.config.steps or 0 < self.config.patience <= self.idle
+
+    @property
+    def evaluation_due(self) -> bool:
+        if self.evaluate is None or self.evaluated == self.number:
+            return False
+        every = self.config.evaluate_every
+        return self.number == self.config.steps or (every > 0 and self.number % every == 0)
+
+    def step(self) -> None:
+        share = warm_then_linear(self.number, self.config.steps, self.config.warmup)
+        if self.keep_state:
+            self._batches_before = copy.deepcopy(self._batches_state())
+            self._buffers_before = self._buffer_changes()
+        self._phase = "gradients"
+        with _TURN, _seeded(self.seed, self.number, self.device):
+            parts = self._backward()
+        self.module.eval()
+        if not math.isfinite(self.optimiser.clip(self.config.clip)):
+            raise self._diverged("gradient")
+        self._phase = "update"
+        self.optimiser.step(share)
+        self.number += 1
+        total = parts.pop("")
+        self.last = Step(self.number, total, parts, self.groups[0].lr * share, None, self.best, self._seconds())
+        self.fresh = True
+        self._phase = "settled"
+
+    def judge(self) -> None:
+        """Evaluate; keep the weights when they are the best so far."""
+        if self.evaluate is None:
+            return
+        self.module.eval()
+        with torch.no_grad():
+            score = float(self.evaluate())
+        self.module.eval()
+        with interrupts_held():
+            self.evaluated = self.number
+            if not math.isnan(score) and (self.best is None or score > self.best):
+                self.best, self.idle = score, 0
+                self.best_weights = {key: weight.detach().to("cpu", copy=True) for key, weight in self.weights.items()}
+            else:
+                self.idle += 1
+            self.last = self.last._replace(score=score, best=self.best, seconds=self._seconds())
+
+    def finish(self) -> None:
+        if self.idle and self.best_weights:
+            _copy_into(self.weights, self.best_weights)
+        self.finished = True
+
+    def saved(self) -> Saved | None:
+        """The state after the last whole step; None in the middle of an update, from which no way leads back."""
+        if self._phase == "update" or (self._phase == "gradients" and self._buffer_changes() != self._buffers_before):
+            return None
+        batches = split_state(self._batches_state() if self._phase == "settled" else self._batches_before)
+        plain = {"finished": self.finished, "last": self.last._asdict(), "batches": batches.plain}
+        tensors = {f"weights/{key}": weight for key, weight in self.weights.items()}
+        tensors |= {f"batches/{key}": array for key, array in batches.tensors.items()}
+        if not self.finished:
+            numbers, moments = self.optimiser.state()
+            plain |= {key: getattr(self, key) for key in _PLAIN} | {"optimiser": numbers, "seconds": self._seconds()}
+            tensors |= {f"optimiser/{key}": moment for key, moment in moments.items()}
+            tensors |= {f"best/{key}": weight for key, weight in self.best_weights.items()}
+        return Saved(plain, tensors)
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from there. KeyError, TypeError or ValueError, before anything is changed, when it does not fit."""
+        plain, weights = saved.plain, _under("weights/", saved.tensors)
+        if {k: w.shape for k, w in weights.items()} != {k: w.shape for k, w in self.weights.items()}:
+            raise ValueError("its weights have other names or shapes")
+        last, batches = Step(**plain["last"]), {**plain["batches"]}
+        if not plain["finished"]:
+            found = {key: plain[key] for key in _PLAIN}
+            self.optimiser.restore(plain["optimiser"], _under("optimiser/", saved.tensors))
+            for key, value in found.items():
+                setattr(self, key, value)
+            self.best_weights = _under("best/", saved.tensors)
+            self.started, self.seconds_before = time.perf_counter(), plain["seconds"]
+        _copy_into(self.weights, weights)
+        batches |= {key: array.numpy() for key, array in _under("batches/", saved.tensors).items()}
+        if batches and hasattr(self.batches, "load_state_dict"):
+            self.batches.load_state_dict(batches)
+        self.last, self.number, self.finished = last, last.number, plain["finished"]
+
+    def _backward(self) -> dict[str, float]:
+        """Gradients of the mean loss over the accumulated batches; the loss (under "") and its parts."""
+        means: dict[str, float] = {"": 0.0}
+        n = self.config.accumulate
+        for number in range(self.number * n, (self.number + 1) * n):
+            batch = self.batches(number, np.random.default_rng((self.seed, number)))
+            self.module.train()
+            found = self.loss(self.module, batch)
+            parts = dict(found) if isinstance(found, Mapping) else {}
+            total = torch.stack(list(parts.values())).sum() if isinstance(found, Mapping) else found
+            for key, value in {"": total, **parts}.items():
+                means[key] = means.get(key, 0.0) + float(value.detach()) / n
+            if not math.isfinite(means[""]):
+                raise self._diverged("loss")
+            (total / n).backward()  # type: ignore[no-untyped-call]
+        return means
+
+    def _diverged(self, what: str) -> DivergedError:
+        return DivergedError(
+            f"{self.name}: the {what} of step {self.number + 1} is not a finite number; the weights are those of step "
+            f"{self.number}: lower the learning rate, or give it a longer warm-up"
+        )
+
+    def _batches_state(self) -> dict[str, Any]:
+        return dict(self.batches.state_dict()) if hasattr(self.batches, "state_dict") else {}
+
+    def _buffer_changes(self) -> int:
+        """How often the module's buffers were written to: a running mean may change in a step that is not finished."""
+        return sum(buffer._version for buffer in self.module.buffers() if not buffer.is_inference())
+
+    def _seconds(self) -> float:
+        return self.seconds_before + time.perf_counter() - self.started
+
+
+@contextmanager
+def _seeded(seed: int, number: int, device: torch.device) -> Iterator[None]:
+    """torch's random numbers of this step; outside of the block they go on as if nothing had been drawn."""
+    chosen = int(np.random.SeedSequence((seed, number, 1)).generate_state(1, np.uint64)[0])
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.default_generator.manual_seed(chosen)
+        if device.type == "cuda":
+            with torch.cuda.device(device):
+                torch.cuda.manual_seed(chosen)
+        yield
+
+
+def _device(name: str) -> torch.device:
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise ConfigError(f"device must be auto, cpu, cuda or cuda:NUMBER; got {name!r}") from None
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise ConfigError(f"device is {name!r}, and torch finds no CUDA device; set device=auto or device=cpu")
+    return device
+
+
+def _weights(module: nn.Module, trained: Sequence[nn.Parameter]) -> dict[str, Tensor]:
+    """What training may change, by name: the trained parameters, in the module or not, and the module's buffers."""
+    names = {id(parameter): name for name, parameter in module.named_parameters()}
+    found: dict[str, Tensor] = {names.get(id(p), f"group parameter {i}"): p for i, p in enumerate(trained)}
+    return found | {name: buffer for name, buffer in module.named_buffers() if buffer.numel()}
+
+
+def _copy_into(weights: Mapping[str, Tensor], values: Mapping[str, Tensor]) -> None:
+    with torch.no_grad():
+        for name, weight in weights.items():
+            weight.copy_(values[name])
+
+
+def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {key.removeprefix(prefix): tensor for key, tensor in tensors.items() if key.startswith(prefix)}
