@@ -21,8 +21,12 @@ def vectors(seed: int, *rows: int) -> list[Floats]:
     return [rng.normal(size=(n, 3)) for n in rows]
 
 
+def tensor(array: Floats) -> torch.Tensor:
+    return torch.from_numpy(array).requires_grad_()
+
+
 def tensors(*arrays: Floats) -> list[torch.Tensor]:
-    return [torch.from_numpy(array).requires_grad_() for array in arrays]
+    return [tensor(array) for array in arrays]
 
 
 def share(x: Floats, y: Floats, others: Floats, temperature: float) -> float:
@@ -36,7 +40,7 @@ def share(x: Floats, y: Floats, others: Floats, temperature: float) -> float:
 def test_info_nce_is_equation_2(seed: int, n: int, extra: int, temperature: float) -> None:
     x, y = vectors(seed, n, n + extra - 1)
     expected = -np.mean([share(x[i], y[i], y, temperature) for i in range(n)])
-    assert info_nce(*tensors(x, y), temperature=temperature).item() == pytest.approx(expected, abs=1e-9)
+    assert info_nce(tensor(x), tensor(y), temperature).item() == pytest.approx(expected, abs=1e-9)
 
 
 @shapes
@@ -50,9 +54,9 @@ def test_supervised_contrastive_is_equation_3(seed: int, n: int, m: int, tempera
         if mask[i].any()
     ]
     expected = np.mean(rows) if rows else 0.0
-    loss = supervised_contrastive(*tensors(x, y), positives=mask, temperature=temperature)
+    loss = supervised_contrastive(tensor(x), tensor(y), mask, temperature)
     assert loss.item() == pytest.approx(expected, abs=1e-9)
-    same = supervised_contrastive(*tensors(x, y), positives=torch.from_numpy(mask), temperature=temperature)
+    same = supervised_contrastive(tensor(x), tensor(y), torch.from_numpy(mask), temperature)
     assert same.item() == loss.item()
 
 
@@ -61,7 +65,7 @@ def test_supervised_contrastive_is_equation_3(seed: int, n: int, m: int, tempera
 def test_label_regularisation_is_equation_4(seed: int, n: int, m: int, temperature: float) -> None:
     x, twin, labels = vectors(seed, n, n, m)
     expected = -np.mean([share(x[i], twin[i], np.vstack([twin[i], labels]), temperature) for i in range(n)])
-    loss = label_regularisation(*tensors(x, twin, labels), temperature=temperature)
+    loss = label_regularisation(tensor(x), tensor(twin), tensor(labels), temperature)
     assert loss.item() == pytest.approx(expected, abs=1e-9)
 
 
