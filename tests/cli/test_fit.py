@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.conftest import Run
 
+from everylabel.data.dataset import Dataset
 from everylabel.methods.popularity import Popularity
 
 
@@ -112,3 +118,98 @@ def test_bad_rows_stop_or_are_skipped(run: Run, data: Path, tmp_path: Path) -> N
     skipped = run("fit", broken, "--method", "popularity", "-o", tmp_path / "model", "--on-bad-row", "skip")
     assert skipped.exit_code == 0
     assert "skipped 1 bad row" in skipped.stderr
+
+
+class Training:
+    """What stands in for `Popularity._fit`: a training of a few steps, which Ctrl-C stops after one of them."""
+
+    def __init__(self, stop: int = 0) -> None:
+        self.stop = stop
+        self.numbers: list[int] = []
+        self.weight: Any = None
+
+    def fit(self, dataset: Dataset) -> None:
+        import torch
+        from torch import nn
+
+        from everylabel.train.loop import Group, TrainConfig, train
+
+        self.weight = nn.Parameter(torch.ones(2))
+        module = nn.ParameterList([self.weight])
+        config = TrainConfig(steps=6, device="cpu")
+        groups = [Group([self.weight], lr=0.1)]
+        loss = lambda _module, noise: ((self.weight - len(dataset) + noise) ** 2).sum()  # noqa: E731
+        for step in train(module, lambda _, rng: rng.random(), loss, config, groups=groups, seed=0):
+            self.numbers.append(step.number)
+            if step.number == self.stop:
+                os.kill(os.getpid(), signal.SIGINT)
+
+
+def trained(monkeypatch: pytest.MonkeyPatch, run: Run, *arguments: object, stop: int = 0) -> tuple[Any, Training]:
+    training = Training(stop)
+    monkeypatch.setattr(Popularity, "_fit", training.fit)
+    return run("fit", *arguments, "--method", "popularity"), training
+
+
+def test_an_interrupted_training_goes_on(run: Run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVERYLABEL_THREADS", "1")
+    model, curves = tmp_path / "model", tmp_path / "curves"
+    _, whole = trained(monkeypatch, run, data, "-o", tmp_path / "other")
+    result, _ = trained(monkeypatch, run, data, "-o", model, "--curves", curves, stop=4)
+    assert result.exit_code == 130
+    kept = tmp_path / ".model.training"
+    assert f"the training so far is kept in {kept}; the same command goes on from there" in result.stderr
+    assert not model.exists()
+    assert len((curves / "training.jsonl").read_text().splitlines()) == 4
+    result, resumed = trained(monkeypatch, run, data, "-o", model, "--curves", curves)
+    assert result.exit_code == 0
+    assert "training: goes on after step 4 of 6, from the checkpoint" in result.stderr
+    assert resumed.numbers == [5, 6]
+    assert resumed.weight.tolist() == whole.weight.tolist()
+    lines = [json.loads(line) for line in (curves / "training.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines] == [1, 2, 3, 4, 5, 6]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["curves", "model", "other"]
+
+
+@pytest.mark.parametrize("change", ["text", "label", "pair", "setting"])
+def test_other_data_or_settings_start_anew(
+    run: Run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    monkeypatch.setenv("EVERYLABEL_THREADS", "1")
+    changed = tmp_path / "data"
+    changed.mkdir()
+    for file in data.iterdir():
+        content = file.read_text()
+        content = content.replace("harbour", "haven") if change == "text" else content
+        content = content.replace("Railways", "Railroads") if change == "label" else content
+        content = content.replace('["sky"]', '["rail"]') if change == "pair" else content
+        (changed / file.name).write_text(content)
+    settings = ["--set", "random_state=1"] if change == "setting" else []
+    trained(monkeypatch, run, data, "-o", tmp_path / "model", stop=4)
+    result, again = trained(monkeypatch, run, changed, "-o", tmp_path / "model", *settings)
+    assert again.numbers == [1, 2, 3, 4, 5, 6]
+    assert "a checkpoint of other data or settings is ignored" in result.stderr
+    assert not (tmp_path / ".model.training").exists()
+
+
+def test_no_curves_without_training(run: Run, data: Path, tmp_path: Path) -> None:
+    result = run("fit", data, "--method", "popularity", "-o", tmp_path / "model", "--curves", tmp_path / "curves")
+    assert result.exit_code == 0
+    assert "popularity has no training steps" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_curves_need_a_folder(run: Run, data: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    result = run("fit", data, "--method", "popularity", "-o", tmp_path / "model", "--curves", tmp_path / "file")
+    assert result.exit_code == 2
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_method_that_does_not_train_loads_no_torch(data: Path, tmp_path: Path) -> None:
+    code = (
+        "import sys\nfrom everylabel.cli.main import main\n"
+        "try: main()\nfinally: print([name for name in ('torch', 'safetensors') if name in sys.modules])"
+    )
+    command = [sys.executable, "-c", code, "fit", str(data), "-m", "popularity", "-o", str(tmp_path / "model"), "-q"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "[]"

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import shutil
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +18,10 @@ from everylabel.cli.options import DEFAULT_METHOD, Config, Data, OnBadRow, Quiet
 from everylabel.cli.output import note
 from everylabel.cli.progress import progress, spoken_seconds
 from everylabel.cli.settings import configured
+
+if TYPE_CHECKING:
+    from everylabel.data import Dataset
+    from everylabel.methods.base import Method
 
 
 @guarded
@@ -28,27 +37,71 @@ def fit(
     split: Split = "train",
     no_pairs: Annotated[bool, typer.Option("--no-pairs", help="Do not look at the documents' labels.")] = False,
     on_bad_row: OnBadRow = "error",
+    curves: Annotated[
+        Path | None,
+        typer.Option("--curves", metavar="FOLDER", file_okay=False, help="Write the loss curves there, as JSON lines."),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Fit a method on the training documents and write the model.
+
+    A training that is interrupted goes on where it was when the same command is given again.
 
     Example: everylabel fit DATA --method xr-linear --set leaf_size=200 -o MODEL
     """
     from everylabel.data import load_dataset
     from everylabel.store import check_destination
+    from everylabel.train.checkpoint import checkpointing
 
     model = configured(method, config, settings)
-    check_destination(output)
+    destination = check_destination(output)
     started = time.perf_counter()
-    with progress(quiet):
+    training = destination.with_name(f".{destination.name}.training")
+    with _removed_when_done(training), progress(quiet):
         dataset = load_dataset(data, split, on_bad_row=on_bad_row)
         if no_pairs:
             dataset = dataset.without_pairs()
-        model.fit(dataset)
+        with checkpointing(training, lambda: _fingerprint(model, dataset), curves) as checkpoints:
+            model.fit(dataset)
         model.save(output)
+    if curves is not None and not checkpoints.curves:
+        note(f"{model.name} has no training steps, so there are no loss curves to write to {curves}")
     if not quiet:
         n_seen = int((model.counts_ > 0).sum())
         note(
             f"fitted {model.name} on {len(dataset):,} documents with {n_seen:,} of {len(dataset.labels):,} labels "
             f"in {spoken_seconds(time.perf_counter() - started)}; wrote {output}"
         )
+
+
+@contextmanager
+def _removed_when_done(training: Path) -> Iterator[None]:
+    """The folder of checkpoints: gone once the model is written, and until then the user is told what it is for."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if any(training.glob("*.safetensors")):
+            note(f"the training so far is kept in {training}; the same command goes on from there")
+        raise
+    shutil.rmtree(training, ignore_errors=True)
+
+
+def _fingerprint(model: Method, dataset: Dataset) -> str:
+    """Hash of all that decides what is learned: version, method, settings, data. One pass over the texts."""
+    import numpy as np
+
+    from everylabel import __version__
+    from everylabel.config import to_dict
+
+    digest = hashlib.sha256(json.dumps([__version__, model.name, to_dict(model)]).encode())
+    documents = dataset.documents
+    for texts in (documents.ids, documents.titles, documents.texts, map(repr, dataset.labels.labels)):
+        for text in texts:
+            encoded = text.encode("utf-8", "surrogatepass")
+            digest.update(b"%d:%b" % (len(encoded), encoded))  # with its length: "ab", "c" is not "a", "bc"
+        digest.update(b";")
+    for matrix in (documents.features, dataset.pairs):
+        for part in ("indptr", "indices", "data") if matrix is not None else ():
+            digest.update(np.ascontiguousarray(getattr(matrix, part)).tobytes())
+        digest.update(b";")
+    return digest.hexdigest()

@@ -36,11 +36,14 @@ class Saved(NamedTuple):
 
 
 @contextmanager
-def checkpointing(folder: str | Path, key: Callable[[], str] | str = "") -> Iterator[Checkpoints]:
+def checkpointing(
+    folder: str | Path, key: Callable[[], str] | str = "", curves: str | Path | None = None
+) -> Iterator[Checkpoints]:
     """Every `train` inside the block keeps checkpoints in the folder, and goes on from those that are there.
 
     `key` stands for what the loop cannot see, the data and the method's settings: it is a part of each run's identity.
     A function is called once, and only if something is trained. Nothing is written, the folder neither, before that.
+    However the block ends, its loss curves are copied to the folder `curves`.
     """
     checkpoints = Checkpoints(Path(folder), key)
     token = _ambient.set(checkpoints)
@@ -49,6 +52,8 @@ def checkpointing(folder: str | Path, key: Callable[[], str] | str = "") -> Iter
     finally:
         _ambient.reset(token)
         checkpoints.close()
+        if curves is not None:
+            checkpoints.copy_curves(Path(curves))
 
 
 def ambient() -> Checkpoints | None:
@@ -62,12 +67,12 @@ class Checkpoints:
         self.folder = folder
         self._key = key
         self._uses: Counter[str] = Counter()
-        self._open: list[Stage] = []
+        self._stages: list[Stage] = []
 
     @property
     def curves(self) -> list[Path]:
-        """The loss curves in the folder."""
-        return sorted(self.folder.glob("*.jsonl"))
+        """The loss curves of the runs of this block, in their order."""
+        return [stage.curve for stage in self._stages if stage.curve.is_file()]
 
     def stage(self, name: str, identity: Mapping[str, Any]) -> Stage:
         """The place of one run. A name that was used before in this block gets a number: no two are mixed up."""
@@ -80,12 +85,20 @@ class Checkpoints:
         whole = {"format": FORMAT, "key": self._key, "name": name, **identity}
         digest = hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
         stage = Stage(self.folder, name, digest)
-        self._open.append(stage)
+        self._stages.append(stage)
         return stage
+
+    def copy_curves(self, folder: Path) -> None:
+        try:
+            for curve in self.curves:
+                with replaced(folder / curve.name) as fresh:
+                    fresh.write_bytes(curve.read_bytes())
+        except OSError as error:  # what was learned is worth more than its curve
+            say(f"{folder}: the loss curves cannot be written ({error}); they are in {self.folder}")
 
     def close(self) -> None:
         """Save what is still open: a `for` that an error left is closed only when the error's traceback is gone."""
-        for stage in self._open:
+        for stage in self._stages:
             stage.save()
             stage.close()
 
