@@ -184,6 +184,19 @@ def test_two_runs_of_one_name_are_two(tmp_path: Path) -> None:
     assert len(curve(tmp_path, "training-2")) == 12
 
 
+def test_names_are_never_shared(tmp_path: Path) -> None:
+    with checkpointing(tmp_path) as checkpoints:
+        names = [checkpoints.stage(name, {}).name for name in ("a-2", "a", "a", "a", "a: 2", "../..", "", "/")]
+    assert names == ["a-2", "a", "a-3", "a-4", "a-2-2", "training", "training-2", "training-3"]
+
+
+def test_batches_that_cannot_be_saved_are_found_at_once(tmp_path: Path) -> None:
+    problem = Problem()
+    problem.batches.state_dict = lambda: {"rng": object()}  # type: ignore[method-assign]
+    with checkpointing(tmp_path), pytest.raises(TypeError, match="not JSON serializable"):
+        next(iter(problem.run()))
+
+
 @pytest.mark.parametrize("change", [{"seed": 4}, {"clip": 0.5}, {"steps": 13}])
 def test_other_settings_do_not_resume(tmp_path: Path, said: Said, change: dict[str, Any]) -> None:
     with checkpointing(tmp_path):

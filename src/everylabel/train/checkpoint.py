@@ -12,10 +12,10 @@ import hashlib
 import json
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
@@ -66,7 +66,6 @@ class Checkpoints:
     def __init__(self, folder: Path, key: Callable[[], str] | str) -> None:
         self.folder = folder
         self._key = key
-        self._uses: Counter[str] = Counter()
         self._stages: list[Stage] = []
 
     @property
@@ -77,9 +76,8 @@ class Checkpoints:
     def stage(self, name: str, identity: Mapping[str, Any]) -> Stage:
         """The place of one run. A name that was used before in this block gets a number: no two are mixed up."""
         name = re.sub(r"[^\w.-]+", "-", name).strip(".-") or "training"
-        self._uses[name] += 1
-        if self._uses[name] > 1:
-            name = f"{name}-{self._uses[name]}"
+        taken = {stage.name for stage in self._stages}
+        name = next(n for n in chain([name], (f"{name}-{i}" for i in count(2))) if n not in taken)
         if callable(self._key):
             self._key = self._key()
         whole = {"format": FORMAT, "key": self._key, "name": name, **identity}
@@ -137,12 +135,12 @@ class Stage:
 
     def save(self) -> None:
         """Write the state, if there is one that can be gone on from. A full disk is said, and training goes on."""
-        from safetensors import SafetensorError
-        from safetensors.torch import save_file
-
         saved = self.source() if self.source else None
         if saved is None:
             return
+        from safetensors import SafetensorError
+        from safetensors.torch import save_file
+
         header = json.dumps({"identity": self._identity, "plain": saved.plain})
         try:
             if self._stream:
@@ -194,7 +192,7 @@ def split_state(state: Mapping[str, Any]) -> Saved:
 
     arrays = {key: value for key, value in state.items() if isinstance(value, (np.ndarray, np.generic))}
     plain = {key: value for key, value in state.items() if key not in arrays}
-    json.dumps(plain)  # a TypeError here, not in a checkpoint minutes later
+    json.dumps(plain)  # a TypeError that names what cannot be saved
     return Saved(plain, {key: torch.from_numpy(np.array(value)) for key, value in arrays.items()})
 
 

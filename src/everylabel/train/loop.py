@@ -47,7 +47,8 @@ def train(
 
     Inside `checkpointing` the run is kept every `checkpoint_every` seconds, at Ctrl-C and when the `for` is left, and
     goes on from there to the very same weights: it then yields the steps that are left, and a finished run its last
-    step only. `batches` may have `state_dict()` and `load_state_dict(state)` of arrays and JSON values.
+    step only. `batches` may have `state_dict()` and `load_state_dict(state)` of arrays and JSON values; the state is
+    copied at each step, so it should be small beside a batch's work.
 
     Memory: weights, gradients, two numbers a parameter, and with `evaluate` one more copy of the weights.
     """
@@ -106,17 +107,21 @@ def _steps(run: Run, stage: Stage | None, advance: Callable[[int], None]) -> Ite
 
 def _resume(run: Run, stage: Stage) -> None:
     saved = stage.read()
-    if saved is not None:
-        try:
+    try:
+        if saved is not None:
             run.restore(saved)
-            where = "is finished" if run.finished else f"goes on after step {run.number:,} of {run.config.steps:,}"
-            say(f"{run.name}: {where}, from the checkpoint")
-        except (KeyError, TypeError, ValueError) as error:
-            stage.damaged(error)
+    except (KeyError, TypeError, ValueError) as error:
+        stage.damaged(error)
+        saved = None
+    if saved is not None:
+        run.restore_batches(saved)
+        where = "is finished" if run.finished else f"goes on after step {run.number:,} of {run.config.steps:,}"
+        say(f"{run.name}: {where}, from the checkpoint")
     if not run.finished:
         stage.rewind(run.number - run.fresh)
         stage.source = run.saved
         run.keep_state = True
+        run.saved()  # batches whose state cannot be saved are found now, not at the first checkpoint
 
 
 def _line(step: Step) -> dict[str, Any]:

@@ -164,19 +164,21 @@ class Run:
         plain, weights = saved.plain, _under("weights/", saved.tensors)
         if {k: w.shape for k, w in weights.items()} != {k: w.shape for k, w in self.weights.items()}:
             raise ValueError("its weights have other names or shapes")
-        last, batches = Step(**plain["last"]), {**plain["batches"]}
-        if not plain["finished"]:
-            found = {key: plain[key] for key in _PLAIN}
+        last, finished = Step(**plain["last"]), bool(plain["finished"])
+        if not finished:
+            values, seconds = {key: plain[key] for key in _PLAIN}, float(plain["seconds"])
             self.optimiser.restore(plain["optimiser"], _under("optimiser/", saved.tensors))
-            for key, value in found.items():
+            for key, value in values.items():
                 setattr(self, key, value)
             self.best_weights = _under("best/", saved.tensors)
-            self.started, self.seconds_before = time.perf_counter(), plain["seconds"]
+            self.started, self.seconds_before = time.perf_counter(), seconds
         _copy_into(self.weights, weights)
-        batches |= {key: array.numpy() for key, array in _under("batches/", saved.tensors).items()}
-        if batches and hasattr(self.batches, "load_state_dict"):
-            self.batches.load_state_dict(batches)
-        self.last, self.number, self.finished = last, last.number, plain["finished"]
+        self.last, self.number, self.finished = last, last.number, finished
+
+    def restore_batches(self, saved: Saved) -> None:
+        arrays = {key: array.numpy() for key, array in _under("batches/", saved.tensors).items()}
+        if hasattr(self.batches, "load_state_dict"):
+            self.batches.load_state_dict({**saved.plain["batches"], **arrays})
 
     def _backward(self) -> dict[str, float]:
         """Gradients of the mean loss over the accumulated batches; the loss (under "") and its parts."""
@@ -233,7 +235,7 @@ def _device(name: str) -> torch.device:
         raise ConfigError(f"device must be auto, cpu, cuda or cuda:NUMBER; got {name!r}") from None
     if device.type == "cuda" and not torch.cuda.is_available():
         raise ConfigError(f"device is {name!r}, and torch finds no CUDA device; set device=auto or device=cpu")
-    return device
+    return torch.device("cuda", torch.cuda.current_device()) if name == "cuda" else device
 
 
 def _weights(module: nn.Module, trained: Sequence[nn.Parameter]) -> dict[str, Tensor]:
