@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from everylabel.errors import DataError
-from everylabel.types import FloatArray, IntArray, Ranking
+from everylabel.types import FloatArray, IntArray
 
 _LARGEST_ID = np.iinfo(np.int32).max  # a Ranking has 32 bits for it
 _LENGTH_ERROR = 0.01  # of a row's length; rows that were float16 once are off by 0.001
@@ -62,13 +62,6 @@ def checked_k(k: int) -> int:
     if k < 1:
         raise DataError(f"k must be at least 1; got {k}")
     return k
-
-
-def padded(n: int, k: int, found: Any, scores: Any) -> Ranking:
-    """A ranking from what was found: best first, equal scores by id, what is missing (-1) at the end. O(n k log k)."""
-    order = np.lexsort((found, -scores), axis=1)
-    ranking = Ranking(np.take_along_axis(found, order, axis=1), np.take_along_axis(scores, order, axis=1))
-    return ranking.top(k) if n else Ranking.empty(0, k)
 
 
 def _twice(ids: Any) -> Any:

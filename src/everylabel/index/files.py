@@ -16,6 +16,7 @@ from everylabel.atomic import replaced
 from everylabel.errors import ModelError
 
 _VERSION = (1, 0)
+_ALIGNED = 64  # bytes at which each array begins, so that it can be used where it is
 
 
 def write_arrays(path: str | Path, *arrays: Any) -> None:
@@ -23,6 +24,7 @@ def write_arrays(path: str | Path, *arrays: Any) -> None:
     with replaced(Path(path)) as partial, partial.open("wb") as stream:
         for array in arrays:
             npy.write_array(stream, np.ascontiguousarray(array), _VERSION, allow_pickle=False)
+            stream.write(bytes(-stream.tell() % _ALIGNED))
 
 
 def map_arrays(path: str | Path, n_arrays: int) -> list[Any]:
@@ -40,10 +42,10 @@ def map_arrays(path: str | Path, n_arrays: int) -> list[Any]:
                     raise ValueError(f"it ends at byte {size}, expected {end}")
                 empty = math.prod(shape) == 0  # which the system cannot map
                 arrays.append(np.empty(shape, dtype) if empty else np.memmap(path, dtype, "r", start, shape))
-                stream.seek(end)
+                stream.seek(end + -end % _ALIGNED)
             if stream.tell() != size:
                 raise ValueError(f"it goes on after byte {stream.tell()}")
-    except (ValueError, OSError) as error:
+    except Exception as error:  # of many kinds: numpy reads a header with Python's tokeniser
         raise ModelError(f"{path}: is no index or is damaged ({error}); restore it from a copy, or fit again") from None
     return arrays
 
