@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -15,7 +17,9 @@ import everylabel
 from everylabel import store
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
 from everylabel.errors import ModelError
-from everylabel.methods.base import Method
+from everylabel.index.build import make_index
+from everylabel.methods.base import Method, State
+from everylabel.types import Ranking
 
 TEXTS = ["a boat on the sea", "a train on rails", "a boat and a train", "the harbour at night"]
 
@@ -178,3 +182,63 @@ def test_a_pickle_in_the_arrays_is_refused(model: Path) -> None:
 def test_a_model_can_be_moved(model: Path) -> None:
     shutil.move(model, model.parent / "elsewhere")
     assert same_as_fitted(model.parent / "elsewhere")
+
+
+@dataclass(kw_only=True)
+class Nearest(Method):
+    """Labels are points on a circle; the state has an index of each kind."""
+
+    name: ClassVar[str] = "nearest-for-tests"
+    needs_pairs: ClassVar[bool] = False
+
+    def _fit(self, dataset: Dataset) -> None:
+        angles = np.arange(len(dataset.labels))
+        vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+        self.indexes_ = {"labels/a b": make_index("exact", 2, 4), "labels/../x": make_index("ann", 2, 4)}
+        for index in self.indexes_.values():
+            index.add(np.arange(len(angles)), vectors)
+
+    def _rank(self, documents: Documents, k: int) -> Ranking:
+        query = np.array([[0.6, 0.8]] * len(documents), np.float32)
+        exact, ann = (index.search(query, k) for index in self.indexes_.values())
+        assert np.array_equal(exact.ids, ann.ids)
+        return exact
+
+    def _state(self) -> State:
+        return dict(self.indexes_)
+
+    def _restore(self, state: State) -> None:
+        self.indexes_ = {key: state[key] for key in ("labels/a b", "labels/../x")}
+
+
+@pytest.fixture
+def indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(store, "method_class", lambda _name: Nearest)
+    data = Dataset(Documents.of(TEXTS), fitted().labels_, None)
+    Nearest().fit(data).save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_an_index_has_its_own_checked_file_and_is_mapped(indexed: Path) -> None:
+    names = {"labels%2Fa%20b.exact", "labels%2F..%2Fx.ann"}
+    assert names < {path.name for path in indexed.iterdir()}
+    assert names < set(json.loads((indexed / "manifest.json").read_text())["files"])
+    loaded = everylabel.load(indexed)
+    assert isinstance(loaded, Nearest)
+    assert loaded.rank(TEXTS, k=3).ids.tolist() == [[1, 0, 2]] * 4
+    assert isinstance(loaded.indexes_["labels/a b"]._vectors, np.memmap)  # type: ignore[attr-defined]
+    loaded.save(indexed)  # over the files that are mapped
+    assert everylabel.load(indexed).rank(TEXTS, k=3).ids.tolist() == [[1, 0, 2]] * 4
+
+
+@pytest.mark.parametrize("end", ["exact", "ann"])
+def test_a_damaged_or_missing_index_is_refused(indexed: Path, end: str) -> None:
+    (file,) = indexed.glob(f"*.{end}")
+    content = bytearray(file.read_bytes())
+    content[-70] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(ModelError, match="damaged"):
+        everylabel.load(indexed)
+    file.unlink()
+    with pytest.raises(ModelError, match="is missing"):
+        everylabel.load(indexed)

@@ -1,5 +1,6 @@
 """A model is a folder: manifest.json (versions, configuration, checksums), labels.json, state.json and arrays.npz.
 
+An index in a method's state has a file of its own, KEY.exact or KEY.ann, which is memory-mapped on load.
 Written beside its final place and renamed, so that an interrupted save leaves the old model. Loading runs no code:
 JSON and npz without pickle, every file checked against its sha256 first. Cost: one pass over the bytes.
 """
@@ -12,6 +13,7 @@ import platform
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
@@ -20,6 +22,7 @@ from everylabel import __version__, config
 from everylabel.atomic import replaced
 from everylabel.data.dataset import Label, LabelSet
 from everylabel.errors import ConfigError, ModelError
+from everylabel.index.build import INDEX_KINDS, load_index
 from everylabel.registry import method_class
 
 if TYPE_CHECKING:
@@ -65,7 +68,7 @@ def load(path: str | Path) -> Method:
             Label(**{**entry, "alternatives": tuple(entry["alternatives"]), "parents": tuple(entry["parents"])})
             for entry in _read_json(path / "labels.json")
         )
-        return method.restore(labels, _read_state(path))
+        return method.restore(labels, _read_state(path, manifest))
     except (KeyError, TypeError, ValueError, ConfigError) as error:
         raise ModelError(f"{path}: the model's files do not fit together ({error}); fit it again") from error
 
@@ -96,6 +99,8 @@ def _write(method: Method, folder: Path) -> None:
             arrays.update({f"{key}.{part}": np.asarray(getattr(value, part)) for part in _CSR_PARTS})
         elif isinstance(value, np.ndarray):
             arrays[key] = value
+        elif (kind := getattr(value, "kind", None)) in INDEX_KINDS:
+            value.save(folder / f"{quote(key, safe='')}.{kind}")  # quoted: a key may hold a slash, a file name may not
         else:
             plain[key] = value
     np.savez(folder / "arrays.npz", **arrays)  # type: ignore[arg-type]
@@ -129,8 +134,12 @@ def _verify(path: Path, manifest: dict[str, Any]) -> None:
             raise ModelError(f"{file}: is damaged (its checksum differs); restore it from a copy, or fit again")
 
 
-def _read_state(path: Path) -> State:
+def _read_state(path: Path, manifest: dict[str, Any]) -> State:
     state: State = dict(_read_json(path / "state.json"))
+    for name in manifest["files"]:
+        key, _, kind = name.rpartition(".")
+        if kind in INDEX_KINDS:
+            state[unquote(key)] = load_index(kind, path / name)
     with np.load(path / "arrays.npz", allow_pickle=False) as arrays:
         for key in arrays.files:
             name, _, part = key.rpartition(".")

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from everylabel.index.base import Index
 
 IndexKind: TypeAlias = Literal["auto", "exact", "ann"]
+INDEX_KINDS = ("exact", "ann")  # of the classes; the ends of the names of their files in a model
 EXACT_BELOW = 100_000  # vectors; from there on approximate search is worth its building time (docs/label_index.md)
 
 
