@@ -157,6 +157,14 @@ def test_clipping_takes_all_gradients_together() -> None:
     np.testing.assert_allclose(dense.values.grad, [1.5, 2])
 
 
+def test_every_update_shows_in_the_version_of_a_weight() -> None:
+    """Encoders tell by it that their vectors are no longer what they were."""
+    problem = Problem()
+    weights = [problem.module[0].weight, problem.module[3].bias, problem.table.weight]
+    versions = [[weight._version for weight in weights] for _ in problem.run(steps=3, evaluate_every=0)]
+    assert all(a < b < c for a, b, c in zip(*versions, strict=True))
+
+
 def test_frozen_parameters_stay() -> None:
     module = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
     module[0].requires_grad_(False)

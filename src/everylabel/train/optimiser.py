@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.graph import increment_version
 from torch.nn.utils import get_total_norm
 
 
@@ -69,6 +70,9 @@ class Optimiser:
             for group, rate in zip(optimiser.param_groups, rates, strict=True):
                 group["lr"] = rate * share
             optimiser.step()
+        # The fused kernel does not say that it wrote: who watches a weight's version (an encoder's hash) must see it.
+        for parameter in self.parameters:
+            increment_version(parameter)
         self.forget_gradients()
 
     def forget_gradients(self) -> None:
