@@ -11,36 +11,40 @@ from scipy.sparse import csr_matrix
 from everylabel.linear.lists import Lists
 from everylabel.parallel import parallel_map
 from everylabel.progress import task
-from everylabel.types import Csr, Ranking
+from everylabel.types import Csr, IntArray, Ranking
 
 _DOCS_PER_CALL = 256
 
 
 @dataclass(frozen=True)
 class InvertedLists:
-    """`lists` is the transposed matrix: for each feature the rows that have it. Search O(sum of the list lengths)."""
+    """`lists` is the transposed matrix: for each feature the rows that have it. Search O(rows + list lengths).
+
+    Several rows may belong to one owner (the names of one label): `owners` is sorted, and the best row counts.
+    """
 
     lists: Csr
+    owners: IntArray
 
     @classmethod
-    def of(cls, matrix: Csr) -> InvertedLists:
+    def of(cls, matrix: Csr, owners: IntArray | None = None) -> InvertedLists:
         lists = csr_matrix(matrix.T, dtype=np.float32)
         lists.sort_indices()
-        return cls(lists)
+        return cls(lists, np.arange(matrix.shape[0], dtype=np.int32) if owners is None else owners)
 
     def nearest(self, vectors: Csr, k: int) -> Ranking:
-        """The k rows with the largest dot product with each vector; rows that share no feature are not found."""
+        """The k owners with the largest dot product with each vector; those that share no feature are not found."""
         from everylabel.linear import scoring
 
-        n_rows = self.lists.shape[1]
-        result = Ranking.empty(vectors.shape[0], min(k, n_rows))
+        n_owners = int(self.owners[-1]) + 1 if len(self.owners) else 0
+        result = Ranking.empty(vectors.shape[0], min(k, n_owners))
         lists = Lists(self.lists.indptr.astype(np.int64), self.lists.indices, self.lists.data, np.ones(1, np.float32))
 
         def work(first: int) -> Any:
             part = vectors[first : first + _DOCS_PER_CALL]
             at = slice(first, first + _DOCS_PER_CALL)
             indptr = part.indptr.astype(np.int64)
-            scoring.nearest_rows(indptr, part.indices, part.data, lists, n_rows, result.ids[at], result.scores[at])
+            scoring.nearest_rows(indptr, part.indices, part.data, lists, self.owners, result.ids[at], result.scores[at])
             return part.shape[0]
 
         with task("neighbours", vectors.shape[0]) as advance:

@@ -221,16 +221,24 @@ def beam_search(
 
 @njit(nogil=True, cache=True)
 def nearest_rows(
-    indptr: Any, indices: Any, values: Any, lists: Any, n_rows: Any, out_ids: Any, out_scores: Any
+    indptr: Any, indices: Any, values: Any, lists: Any, owners: Any, out_ids: Any, out_scores: Any
 ) -> None:
-    """The rows behind inverted lists with the largest positive dot product with each vector."""
+    """The owners of the rows behind inverted lists with the largest positive dot product with each vector.
+
+    `owners` is sorted; the best of an owner's rows counts.
+    """
+    n_rows = len(owners)
     totals = np.zeros(n_rows, np.float32)
     for d in range(len(indptr) - 1):
         totals[:] = 0
         for i in range(indptr[d], indptr[d + 1]):
             _walk_list(lists, indices[i], values[i], totals)
         size = 0
+        best = np.float32(0)
         for row in range(n_rows):
-            if totals[row] > 0:
-                size = _push(out_ids[d], out_scores[d], size, np.int32(row), totals[row])
+            best = max(best, totals[row])
+            if row + 1 == n_rows or owners[row + 1] != owners[row]:
+                if best > 0:
+                    size = _push(out_ids[d], out_scores[d], size, np.int32(owners[row]), best)
+                best = np.float32(0)
         _sort_heap(out_ids[d], out_scores[d], size)

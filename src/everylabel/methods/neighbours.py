@@ -54,5 +54,5 @@ class NearestNeighbours(Method):
 
     def _restore(self, state: State) -> None:
         self.features_ = DocumentFeatures(self.tfidf).restore("tfidf", state)
-        self.lists_ = InvertedLists(state["lists"])
+        self.lists_ = InvertedLists(state["lists"], np.arange(state["lists"].shape[1], dtype=np.int32))
         self.pairs_ = state["pairs"]

@@ -71,6 +71,13 @@ class Tfidf:
 
     def transform(self, texts: Texts) -> Csr:
         """Csr float32, rows of length 1 (0 where no word is known)."""
+        return self._rows(texts, weighed=True)
+
+    def counts(self, texts: Texts) -> Csr:
+        """How often each n-gram occurs in each text: csr float32."""
+        return self._rows(texts, weighed=False)
+
+    def _rows(self, texts: Texts, weighed: bool) -> Csr:
         from everylabel.text import kernels
 
         keys, values = self._table
@@ -79,7 +86,8 @@ class Tfidf:
             indptr, columns, weights = kernels.count_terms(
                 *_codes(chunk), _word_characters(), self._stop_table, self.ngrams_, keys, values
             )
-            kernels.weigh(indptr, columns, weights, self.idf_, self.config.sublinear)
+            if weighed:
+                kernels.weigh(indptr, columns, weights, self.idf_, self.config.sublinear)
             return csr_matrix((weights, columns, indptr), shape=(len(chunk), len(self.names_)))
 
         with task("tf-idf: documents", len(texts)) as advance:

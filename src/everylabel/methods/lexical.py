@@ -1,0 +1,64 @@
+"""Label texts matched with documents by their words: TF-IDF and BM25, without a single labelled pair.
+
+TF-IDF is the bar that self-supervised encoders have to clear ("Extreme Zero-Shot Learning for Extreme Text
+Classification", table 2). Ours is stronger than the one in the papers: base forms of words, word pairs, the best of a
+label's names instead of all of them together, and a weight for the title.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from everylabel.data.dataset import Dataset, Documents
+from everylabel.errors import ConfigError
+from everylabel.methods.base import Method, State
+from everylabel.text.matching import LabelMatcher, MatchConfig
+from everylabel.types import Ranking
+
+
+@dataclass(kw_only=True)
+class TfidfMatch(Method):
+    """Score = the cosine of the document's and the label's TF-IDF vectors. Fits in one pass over the documents."""
+
+    name: ClassVar[str] = "tfidf"
+    needs_pairs: ClassVar[bool] = False
+
+    match: MatchConfig = field(default_factory=MatchConfig)
+
+    def check(self) -> None:
+        self.match.check()
+
+    def matcher(self) -> LabelMatcher:
+        return LabelMatcher(self.match)
+
+    def _fit(self, dataset: Dataset) -> None:
+        self.matcher_ = self.matcher().fit(dataset.documents, dataset.labels)
+
+    def _rank(self, documents: Documents, k: int) -> Ranking:
+        return self.matcher_.rank(documents, k)
+
+    def _state(self) -> State:
+        return self.matcher_.state("match")
+
+    def _restore(self, state: State) -> None:
+        self.matcher_ = self.matcher().restore("match", state)
+
+
+@dataclass(kw_only=True)
+class Bm25Match(TfidfMatch):
+    """Score = BM25 with the label as the query, divided by the lengths of both, so that labels can be compared."""
+
+    name: ClassVar[str] = "bm25"
+
+    match: MatchConfig = field(default_factory=lambda: MatchConfig(title_weight=5.0))
+    k1: float = 3.0  # how slowly a repeated word stops counting
+    b: float = 0.75  # how much a longer document counts less
+
+    def check(self) -> None:
+        self.match.check()
+        if self.k1 < 0 or not 0 <= self.b <= 1:
+            raise ConfigError(f"k1 must not be negative and b from 0 to 1; got {self.k1} and {self.b}")
+
+    def matcher(self) -> LabelMatcher:
+        return LabelMatcher(self.match, bm25=(self.k1, self.b))
