@@ -32,8 +32,8 @@ class AnnSettings:
 
     connectivity: int = 16  # neighbours a vector; memory grows with it
     expansion_add: int = 128  # candidates when a vector is added
-    expansion_search: int = 192  # candidates of a search; at least `per_k` times k
-    per_k: float = 1.5
+    expansion_search: int = 256  # candidates of a search; at least `per_k` times k
+    per_k: float = 2.0
     dtype: Literal["i8", "f16", "f32"] = "i8"
     threads: int = 1  # of building: more are faster, and build another graph every time; searching uses all
 

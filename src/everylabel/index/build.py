@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 IndexKind: TypeAlias = Literal["auto", "exact", "ann"]
 INDEX_KINDS = ("exact", "ann")  # of the classes; the ends of the names of their files in a model
-EXACT_BELOW = 100_000  # vectors; from there on approximate search is worth its building time (docs/label_index.md)
+EXACT_BELOW = 200_000  # vectors: 20 ms a query; above, building a graph pays off (docs/label_index.md)
 
 
 def make_index(kind: IndexKind, dim: int, n: int) -> Index:
-    """An empty index for about n vectors: "exact", "ann" (approximate), or "auto": exact for fewer than 100,000."""
+    """An empty index for about n vectors: "exact", "ann" (approximate), or "auto": exact for fewer than 200,000."""
     if kind == "auto":
         kind = "exact" if n < EXACT_BELOW else "ann"
     if kind == "exact":
