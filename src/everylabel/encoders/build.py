@@ -29,8 +29,8 @@ def restore_encoder(config: EncoderConfig, state: Mapping[str, Any]) -> Encoder:
     encoder = _restored(config, dict(state)) if "tokenizer" in state else load_encoder(config)
     if encoder.fingerprint != state.get("fingerprint"):
         raise ModelError(
-            f"the model was made with another {config.kind!r} encoder ({str(state.get('fingerprint'))[:12]}) than the one "
-            f"found now ({encoder.fingerprint[:12]}): put the old weights back in its place, or fit again"
+            f"the model was made with another {config.kind!r} encoder ({str(state.get('fingerprint'))[:12]}) than "
+            f"the one found now ({encoder.fingerprint[:12]}): put the old weights back in its place, or fit again"
         )
     return encoder
 

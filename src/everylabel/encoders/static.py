@@ -102,6 +102,14 @@ class StaticEncoder:
     def module(self) -> StaticModule:
         return self._module
 
+    def weigh(self, tokens: Tokens) -> None:
+        """Scale each token's embedding by how rare it is among these rows: ln((1 + rows) / (1 + rows with it)) + 1."""
+        ids, _, _ = self._module.distinct(tokens)
+        df = np.bincount(ids, minlength=self._module.embedding.num_embeddings)
+        idf = np.log((1 + tokens.n_rows) / (1 + df)) + 1
+        with torch.no_grad():
+            self._module.embedding.weight.mul_(torch.from_numpy(idf.astype(np.float32))[:, None])
+
     def tokenize(self, texts: Sequence[str], max_tokens: int | None = None) -> Tokens:
         """At most as many tokens a text as are asked for or configured; else all."""
         return self.tokenizer(texts, self.config.max_tokens if max_tokens is None else max_tokens)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,11 +12,13 @@ import torch
 from torch import Tensor, nn
 
 from everylabel.encoders.base import EncoderConfig, Tokens
+from everylabel.encoders.cache import VectorCache
 from everylabel.encoders.fingerprint import Fingerprint, evaluating
 from everylabel.encoders.passages import mean_passages, split_passages
 from everylabel.encoders.pretrained import find_folder, load_sentence_transformer, needed
 from everylabel.encoders.tokenizer import TextTokenizer
 from everylabel.errors import ConfigError, ModelError
+from everylabel.parallel import parallel_map
 from everylabel.progress import task
 from everylabel.types import FloatArray, IntArray, LongArray
 from everylabel.vectors import unit_rows
@@ -24,8 +26,11 @@ from everylabel.vectors import unit_rows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from everylabel.encoders.onnx import OnnxTransformer
+
 MAX_TOKENS = 256
 BUDGET = 2048  # tokens of one batch: more leave the processor's cache, fewer waste time between operations
+_KEPT_AT_ONCE = 4096  # texts whose vectors are written to the cache together
 _HEADS = ("Pooling", "Dense")
 
 
@@ -56,23 +61,28 @@ class TransformerModule(nn.Module):
         return self.limit - len(self.prefix) - len(self.suffix)
 
     def forward(self, tokens: Tokens) -> Tensor:
+        return self.pooled(tokens, self.hidden)
+
+    def pooled(self, tokens: Tokens, hidden: Callable[[Padded], Tensor]) -> Tensor:
+        """As `forward`, with the last layer's states from elsewhere."""
         padded = self.pad(tokens)
-        mask = torch.from_numpy(padded.mask)
-        vectors = self._pool(self._hidden(padded, mask), mask)
+        features = {"token_embeddings": hidden(padded), "attention_mask": torch.from_numpy(padded.mask).long()}
+        for head in self.heads:
+            features = head(features)
+        vectors = features["sentence_embedding"]
         empty = tokens.lengths == 0
         return vectors.masked_fill(torch.from_numpy(empty)[:, None], 0) if empty.any() else vectors
 
     def states(self, tokens: Tokens) -> tuple[Tensor, Tensor]:
         """The special tokens' vectors are among them; dense layers are applied to each token's vector."""
         padded = self.pad(tokens)
-        mask = torch.from_numpy(padded.mask)
-        features = {"sentence_embedding": self._hidden(padded, mask)}
+        features = {"sentence_embedding": self.hidden(padded)}
         for head in self.heads[1:]:
             features = head(features)
         states = features["sentence_embedding"]
         if states.shape[-1] != self.dim:
             raise ConfigError("this model joins several kinds of pooling: its tokens have no vectors of its dimension")
-        return states, mask
+        return states, torch.from_numpy(padded.mask)
 
     def pad(self, tokens: Tokens) -> Padded:
         """With special tokens, cut to the limit, as long as the longest row."""
@@ -88,17 +98,13 @@ class TransformerModule(nn.Module):
         ids[mask & (columns >= n_before + lengths[:, None])] = np.tile(self.suffix, tokens.n_rows)
         return Padded(ids, mask)
 
-    def _hidden(self, padded: Padded, mask: Tensor) -> Tensor:
-        hidden: Tensor = self.transformer(
-            input_ids=torch.from_numpy(padded.ids), attention_mask=mask.long(), return_dict=True
+    def hidden(self, padded: Padded) -> Tensor:
+        """The last layer's states."""
+        mask = torch.from_numpy(padded.mask).long()
+        states: Tensor = self.transformer(
+            input_ids=torch.from_numpy(padded.ids), attention_mask=mask, return_dict=True
         ).last_hidden_state
-        return hidden
-
-    def _pool(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        features = {"token_embeddings": hidden, "attention_mask": mask.long()}
-        for head in self.heads:
-            features = head(features)
-        return features["sentence_embedding"]
+        return states
 
 
 class TransformerEncoder:
@@ -110,6 +116,7 @@ class TransformerEncoder:
         self.tokenizer = tokenizer
         self._module = module
         self._trained = trained
+        self._onnx: OnnxTransformer | None = None
         self._fingerprint = Fingerprint(module, json.dumps([tokenizer.json, _heads_config(module.heads)]))
 
     @classmethod
@@ -149,18 +156,20 @@ class TransformerEncoder:
 
     def encode(self, texts: Sequence[str]) -> FloatArray:
         distinct = {text: i for i, text in enumerate(dict.fromkeys(texts))}
-        vectors = self._encode_distinct(list(distinct))
+        with task("encoding", len(distinct)) as advance:
+            vectors = self._encode_distinct(list(distinct), advance)
         if len(distinct) == len(texts):
             return vectors
         return vectors[[distinct[text] for text in texts]]
 
     def encode_passages(self, texts: Sequence[str]) -> tuple[FloatArray, LongArray]:
         passages, begins = split_passages(self.tokenizer(texts), self._module.room)
-        return self._vectors(passages), begins
+        with task("encoding", passages.n_rows) as advance:
+            return self._vectors(passages, advance), begins
 
     def state(self) -> dict[str, Any]:
         state: dict[str, Any] = {"fingerprint": self.fingerprint}
-        if not self._trained and not self._fingerprint.changed():
+        if self._frozen:
             return state
         transformer: Any = self._module.transformer
         weights = {f"weight.{name}": weight.detach().numpy() for name, weight in self._module.state_dict().items()}
@@ -197,18 +206,58 @@ class TransformerEncoder:
         module.load_state_dict(weights)
         return cls(config, module.eval(), tokenizer, trained=True)
 
-    def _encode_distinct(self, texts: list[str]) -> FloatArray:
-        if self.config.passages == "first":
-            return self._vectors(self.tokenize(texts))
-        passages, begins = split_passages(self.tokenizer(texts), self._module.room)
-        return mean_passages(self._vectors(passages), begins)
+    @property
+    def _frozen(self) -> bool:
+        return not self._trained and not self._fingerprint.changed()
 
-    def _vectors(self, tokens: Tokens) -> FloatArray:
+    def _encode_distinct(self, texts: list[str], advance: Callable[[int], None]) -> FloatArray:
+        if not self.config.cache or not self._frozen or not texts:
+            return self._encode_now(texts, advance)
+        settings = [self.fingerprint, self._module.limit, self.config.passages != "first", self.config.onnx]
+        cache = VectorCache(json.dumps(settings), self.dim)
+        vectors, known = cache.get(texts)
+        missing = np.flatnonzero(~known)
+        advance(len(texts) - len(missing))
+        for first in range(0, len(missing), _KEPT_AT_ONCE):  # so that an interrupted run need not begin again
+            rows = missing[first : first + _KEPT_AT_ONCE]
+            some = [texts[i] for i in rows]
+            vectors[rows] = self._encode_now(some, advance)
+            cache.put(some, vectors[rows])
+        return vectors
+
+    def _encode_now(self, texts: list[str], advance: Callable[[int], None]) -> FloatArray:
+        if self.config.passages == "first":
+            return self._vectors(self.tokenize(texts), advance)
+        passages, begins = split_passages(self.tokenizer(texts), self._module.room)
+        vectors = self._vectors(passages, lambda _passages: None)
+        advance(len(texts))
+        return mean_passages(vectors, begins)
+
+    def _vectors(self, tokens: Tokens, advance: Callable[[int], None]) -> FloatArray:
+        if self.config.onnx and self._frozen:
+            return self._vectors_onnx(tokens, advance)
         vectors = np.zeros((tokens.n_rows, self.dim), np.float32)
-        with evaluating(self._module), torch.inference_mode(), task("encoding", tokens.n_rows) as advance:
+        with evaluating(self._module), torch.inference_mode():
             for rows in batches(tokens.lengths, BUDGET):
                 vectors[rows] = unit_rows(self._module(tokens.take(rows)).numpy())
                 advance(len(rows))
+        return vectors
+
+    def _vectors_onnx(self, tokens: Tokens, advance: Callable[[int], None]) -> FloatArray:
+        if self._onnx is None:
+            from everylabel.encoders.onnx import OnnxTransformer
+
+            self._onnx = OnnxTransformer(self._module.transformer, self.fingerprint)
+        onnx = self._onnx
+        vectors = np.zeros((tokens.n_rows, self.dim), np.float32)
+
+        def work(row: int) -> None:
+            with torch.inference_mode():
+                vectors[row] = unit_rows(self._module.pooled(tokens.take([row]), onnx).numpy())
+
+        with evaluating(self._module):
+            for _ in parallel_map(work, range(tokens.n_rows)):
+                advance(1)
         return vectors
 
 

@@ -1,0 +1,76 @@
+"""A tiny random BERT in a sentence-transformers folder, and both kinds of encoder made from it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from everylabel.encoders.base import Encoder, EncoderConfig
+from everylabel.encoders.build import load_encoder
+
+SPECIAL = ["[PAD]", "[unused0]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+WORDS = ["a", "the", "fish", "sea", "ship", "law", "tax", "of", "and", "in", "european", "union", "customs", "milk"]
+WORDS += ["wine", "trade", "##ing", "##s", "##ery", ".", ",", "1", "2", "3"]
+LETTERS = [chr(c) for c in range(ord("b"), ord("z") + 1)] + [f"##{chr(c)}" for c in range(ord("a"), ord("z") + 1)]
+
+
+@pytest.fixture(scope="session")
+def made_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    vocabulary = list(dict.fromkeys(SPECIAL + WORDS + LETTERS))
+    bare, folder = tmp_path_factory.mktemp("bare"), tmp_path_factory.mktemp("tiny")
+    (bare / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
+    BertTokenizerFast(vocab=str(bare / "vocab.txt"), model_max_length=64).save_pretrained(bare)
+    settings = BertConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=64,
+        initializer_range=0.2,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        BertModel(settings).save_pretrained(bare)
+    parts: list[Any] = [Transformer(str(bare)), Pooling(32, pooling_mode="mean"), Normalize()]
+    SentenceTransformer(modules=parts, device="cpu").save(str(folder))
+    return folder
+
+
+@pytest.fixture
+def folder(made_folder: Path, tmp_path: Path) -> Path:
+    """A copy that a test may change."""
+    return Path(shutil.copytree(made_folder, tmp_path / "model"))
+
+
+@pytest.fixture(autouse=True)
+def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("EVERYLABEL_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture(params=["transformer", "static"])
+def make(request: pytest.FixtureRequest, made_folder: Path) -> Callable[..., Encoder]:
+    """An encoder of each kind: `make(max_tokens=8)`."""
+    tiny = str(made_folder)
+    given: dict[str, Any] = {"kind": tiny} if request.param == "transformer" else {"kind": "static", "teacher": tiny}
+
+    def made(**settings: Any) -> Encoder:
+        return load_encoder(replace(EncoderConfig(**given), **settings))
+
+    return made
+
+
+@pytest.fixture
+def encoder(make: Callable[..., Encoder]) -> Encoder:
+    return make()

@@ -1,0 +1,123 @@
+"""Static embeddings: against model2vec, the formula of a text's vector, and the cache of distilled ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from everylabel.encoders.base import EncoderConfig, Tokens
+from everylabel.encoders.distil import distilled
+from everylabel.encoders.static import StaticEncoder, StaticModule
+from everylabel.vectors import unit_rows
+
+TEXTS = ["fish in the sea and fish and fish", "customs law of the european union", "milk"]
+
+
+@pytest.fixture
+def static(made_folder: Path) -> StaticEncoder:
+    return StaticEncoder.load(EncoderConfig(teacher=str(made_folder)))
+
+
+def test_parity_with_model2vec(static: StaticEncoder, made_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("skeletoken")  # what model2vec[distill] brings
+    from model2vec.distill import distill_from_model
+    from transformers import AutoModel, AutoTokenizer
+
+    theirs: Any = distill_from_model(
+        AutoModel.from_pretrained(made_folder), AutoTokenizer.from_pretrained(made_folder), device="cpu", pca_dims=16
+    )
+    capsys.readouterr()  # it draws a bar
+    place = {token: i for i, token in enumerate(theirs.tokens)}
+    common = [token for token in static.tokenizer.vocabulary if token in place and not token.startswith("[")]
+    ours = static.module.embedding.weight.detach().numpy()[[static.tokenizer.vocabulary[token] for token in common]]
+    others = np.asarray(theirs.embedding, np.float32)[[place[token] for token in common]]
+    # Other signs and slightly other tokens take part in their PCA: compare what both preserve, the angles.
+    angles = unit_rows(ours) @ unit_rows(ours).T
+    their_angles = unit_rows(others) @ unit_rows(others).T
+    assert np.corrcoef(angles.ravel(), their_angles.ravel())[0, 1] > 0.95
+
+
+def test_texts_of_distinct_tokens_are_as_model2vec_encodes_them(static: StaticEncoder) -> None:
+    model2vec = pytest.importorskip("model2vec")
+    from tokenizers import Tokenizer
+
+    weight = static.module.embedding.weight.detach().numpy()
+    theirs = model2vec.StaticModel(weight, Tokenizer.from_str(static.tokenizer.json), normalize=True)
+    texts = ["fish in the sea", "customs law of the european union", "milk"]
+    np.testing.assert_allclose(static.encode(texts), theirs.encode(texts), atol=1e-5)
+
+
+def test_the_vector_of_a_text(static: StaticEncoder) -> None:
+    weight = static.module.embedding.weight.detach().numpy()
+    words = {"fish": 3, "in": 1, "the": 1, "sea": 1, "and": 2}
+    expected = sum((1 + np.log(n)) * weight[static.tokenizer.vocabulary[word]] for word, n in words.items())
+    np.testing.assert_allclose(static.encode(TEXTS)[0], expected / np.linalg.norm(expected), atol=1e-6)
+
+
+def test_distinct_tokens_and_their_counts(static: StaticEncoder) -> None:
+    ids, counts, offsets = static.module.distinct(Tokens.of([[7, 8, 7, 7], [], [9, 8]]))
+    np.testing.assert_array_equal(ids, [7, 8, 9, 8])
+    np.testing.assert_array_equal(counts, [3, 1, 1, 1])
+    np.testing.assert_array_equal(offsets, [0, 2, 2, 4])
+
+
+def test_states_and_counts_give_the_vector(static: StaticEncoder) -> None:
+    tokens = static.tokenize(TEXTS)
+    states, mask = static.module.states(tokens)
+    _, counts, _ = static.module.distinct(tokens)
+    weights = torch.zeros(mask.shape)
+    weights[mask] = 1 + torch.from_numpy(counts).float().log()
+    torch.testing.assert_close((states * weights[..., None]).sum(1), static.module(tokens))
+
+
+def test_dropout_leaves_tokens_out_but_never_all() -> None:
+    module = StaticModule(torch.ones(10, 4), dropout=0.5).train()
+    torch.manual_seed(0)
+    sums = module(Tokens.of([[1]] * 200 + [list(range(10))] * 200))[:, 0].detach()
+    assert (sums[:200] > 0).all()
+    assert sums[200:].std() > 0
+    assert abs(float(sums[200:].mean()) - 10) < 1
+
+
+def test_sparse_gradients_equal_dense_ones() -> None:
+    tokens = Tokens.of([[1, 2, 2], [3]])
+    gradients = []
+    for sparse in (False, True):
+        module = StaticModule(torch.arange(20.0).reshape(5, 4), sparse=sparse)
+        module.eval()(tokens).pow(2).sum().backward()
+        gradient = module.embedding.weight.grad
+        assert gradient is not None
+        assert gradient.is_sparse == sparse
+        gradients.append(gradient.to_dense())
+    torch.testing.assert_close(*gradients)
+
+
+def test_special_and_unused_tokens_have_no_vector(static: StaticEncoder) -> None:
+    weight = static.module.embedding.weight.detach()
+    for token in ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "[unused0]"):
+        assert not weight[static.tokenizer.vocabulary[token]].any()
+    assert weight[static.tokenizer.vocabulary["fish"]].any()
+
+
+def test_distilled_once_and_again_when_damaged(
+    made_folder: Path, cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = distilled(str(made_folder))
+    (file,) = (cache_folder / "static").iterdir()
+    for damage in (b"", file.read_bytes()[:500], file.read_bytes()[:-4] + b"\1\2\3\4"):
+        file.write_bytes(damage)
+        np.testing.assert_allclose(distilled(str(made_folder)).embedding, first.embedding, atol=1e-6)
+    monkeypatch.setattr("everylabel.encoders.distil.distil", None)
+    assert distilled(str(made_folder)).recipe == first.recipe
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(
+    made_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("no folder", encoding="utf-8")
+    monkeypatch.setenv("EVERYLABEL_CACHE", str(tmp_path / "file"))
+    assert StaticEncoder.load(EncoderConfig(teacher=str(made_folder))).encode(TEXTS).any()

@@ -1,0 +1,144 @@
+"""Transformers against sentence-transformers itself, their folders, and what is refused."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from everylabel.encoders import pretrained
+from everylabel.encoders.base import EncoderConfig
+from everylabel.encoders.build import load_encoder
+from everylabel.encoders.pretrained import load_sentence_transformer
+from everylabel.encoders.tokenizer import TextTokenizer
+from everylabel.encoders.transformer import TransformerEncoder, batches
+from everylabel.errors import ConfigError, ModelError
+
+TEXTS = ["fish in the sea", "customs law of the european union, 1 2 3.", "milk", "trading ships " * 60, "Éü [SEP] x"]
+
+
+def load(folder: Path, **settings: object) -> TransformerEncoder:
+    return TransformerEncoder.load(EncoderConfig(kind=str(folder), cache=False, **settings))  # type: ignore[arg-type]
+
+
+def test_parity_with_sentence_transformers(made_folder: Path) -> None:
+    theirs = load_sentence_transformer(made_folder).encode(TEXTS, show_progress_bar=False)
+    assert (load(made_folder).encode(TEXTS) * theirs).sum(axis=1).min() > 0.99999
+
+
+def test_parity_of_minilm_in_torch_and_int8() -> None:
+    pytest.importorskip("onnxruntime")
+    texts = ["Fisheries policy of the European Union", "Milk quotas and the price of butter in 1984", "", "wine"]
+    model = load_sentence_transformer(pretrained.find_folder("minilm"))
+    theirs = model.encode(texts, show_progress_bar=False)
+    plain = load_encoder(EncoderConfig(kind="minilm", cache=False)).encode(texts)
+    small = load_encoder(EncoderConfig(kind="minilm", cache=False, onnx=True)).encode(texts)
+    full = [0, 1, 3]
+    assert (plain * theirs).sum(axis=1)[full].min() > 0.99999
+    assert (small * theirs).sum(axis=1)[full].min() > 0.985
+    assert not small[2].any()
+
+
+def test_int8_is_kept_and_a_damaged_file_is_made_again(
+    made_folder: Path, cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("onnxruntime")
+    vectors = load(made_folder, onnx=True).encode(TEXTS)
+    (file,) = (cache_folder / "onnx").glob("*.onnx")
+    file.write_bytes(file.read_bytes()[:1000])
+    np.testing.assert_array_equal(load(made_folder, onnx=True).encode(TEXTS), vectors)
+    monkeypatch.setattr("everylabel.encoders.onnx.export", None)  # from the cache from now on
+    encoder = load(made_folder, onnx=True)
+    np.testing.assert_array_equal(encoder.encode(TEXTS), vectors)
+    assert (vectors * load(made_folder).encode(TEXTS)).sum(axis=1).min() > 0.98
+    with torch.no_grad():
+        next(encoder.module.transformer.parameters()).mul_(1.5)
+    other = load(made_folder)
+    other.module.load_state_dict(encoder.module.state_dict())
+    np.testing.assert_array_equal(encoder.encode(TEXTS), other.encode(TEXTS))  # trained: int8 is no longer it
+
+
+def test_states_agree_with_mean_pooling(made_folder: Path) -> None:
+    encoder = load(made_folder)
+    tokens = encoder.tokenize(TEXTS)
+    with torch.no_grad():
+        states, mask = encoder.module.states(tokens)
+        mean = (states * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+        torch.testing.assert_close(mean, encoder.module.eval()(tokens))
+    np.testing.assert_array_equal(mask.sum(1), tokens.lengths + 2)
+
+
+def test_texts_are_cut_with_their_special_tokens(made_folder: Path) -> None:
+    encoder = load(made_folder, max_tokens=6)
+    padded = encoder.module.pad(encoder.tokenizer(["fish in the sea and wine", "milk"]))
+    vocabulary = encoder.tokenizer.vocabulary
+    words = ["[CLS]", "fish", "in", "the", "sea", "[SEP]"]
+    np.testing.assert_array_equal(padded.ids[0], [vocabulary[word] for word in words])
+    np.testing.assert_array_equal(padded.mask.sum(axis=1), [6, 3])
+
+
+def test_no_more_tokens_than_positions(made_folder: Path) -> None:
+    assert load(made_folder, max_tokens=4000).module.limit == 64
+
+
+def test_batches_keep_the_budget() -> None:
+    lengths = np.random.default_rng(0).integers(0, 254, 500)
+    found = list(batches(lengths, 1024))
+    np.testing.assert_array_equal(np.sort(np.concatenate(found)), np.arange(500))
+    assert max(len(rows) * (lengths[rows].max() + 2) for rows in found) <= 1024
+
+
+@pytest.mark.parametrize("kind", ["no-such/model", "no_such_model", "./no/such/folder", "C:\\models\\x y"])
+def test_an_unknown_model_names_what_works_offline(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    begun = time.perf_counter()
+    with pytest.raises(ConfigError, match="'static', 'minilm', or a folder"):
+        load_encoder(EncoderConfig(kind=kind))
+    assert time.perf_counter() - begun < 2
+
+
+def test_folders_without_safe_weights_are_refused(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ConfigError, match="is no model"):
+        load(tmp_path / "empty")
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(ConfigError, match="unpickling runs code"):
+        load(folder)
+
+
+def test_wrong_weights_of_minilm_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"other weights")
+    with pytest.raises(ModelError, match="force-reinstall"):
+        pretrained.check_weights(tmp_path / "model.safetensors", pretrained.MINILM_SHA256)
+
+
+def test_a_missing_package_names_the_extra() -> None:
+    with pytest.raises(ConfigError, match=r"pip install 'everylabel\[onnx\]'"):
+        pretrained.needed("no_such_module", "onnx")
+
+
+def test_words_tokenise_as_whole_texts(made_folder: Path) -> None:
+    texts = [
+        *TEXTS,
+        "a\x0cb\x1cc\x85d\x0be",
+        "fish\u00a0sea\u2028law\u3000tax\u200bx",
+        "北京 fish北",
+        "a\u0301 b",
+        "x" * 300,
+    ]
+    by_word = TextTokenizer((made_folder / "tokenizer.json").read_text(encoding="utf-8"))
+    whole = TextTokenizer(by_word.json)
+    whole._by_word = False
+    assert by_word._by_word
+    for cut in (None, 3):
+        ours, theirs = by_word(texts, cut), whole(texts, cut)
+        np.testing.assert_array_equal(ours.ids, theirs.ids)
+        np.testing.assert_array_equal(ours.offsets, theirs.offsets)
+
+
+def test_cutting_reads_on_over_words_without_tokens(made_folder: Path) -> None:
+    tokenizer = TextTokenizer((made_folder / "tokenizer.json").read_text(encoding="utf-8"))
+    np.testing.assert_array_equal(tokenizer(["\u200b \u200b fish sea law", "milk"], 2).lengths, [2, 1])
