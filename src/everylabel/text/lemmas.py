@@ -24,7 +24,7 @@ STOP_WORDS: dict[str, tuple[str, ...]] = {
         somehow someone something sometimes still such than that the their theirs them themselves then there thereby
         therefore therein these they this those though through throughout thus to together too toward towards under
         until up upon us very was we well were what whatever when whenever where whereas whereby wherein whether which
-        while who whoever whole whom whose why will with within without would yet you your yours yourself""".split()
+        while who whoever whole whom whose why will with within without would yet you your yours yourself""".split()  # noqa: SIM905 (a list of words is read as words)
     )
 }
 

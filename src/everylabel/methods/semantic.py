@@ -1,0 +1,47 @@
+"""Labels near the document in the space of a pretrained encoder that is used as it is: nothing is trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from everylabel.data.dataset import Dataset, Documents
+from everylabel.encoders.base import EncoderConfig
+from everylabel.index.build import IndexKind
+from everylabel.methods.base import Method, State
+from everylabel.types import Ranking
+
+if TYPE_CHECKING:
+    from everylabel.methods.tower import Tower
+
+
+@dataclass(kw_only=True)
+class Semantic(Method):
+    """Score = (1 + cosine) / 2 of the centred document's vector and the nearest of the label's texts."""
+
+    name: ClassVar[str] = "semantic"
+    needs_pairs: ClassVar[bool] = False
+
+    encoder: EncoderConfig = field(default_factory=EncoderConfig)
+    center: bool = True  # take away what all documents have in common; False: the plain encoder, as in the papers
+    index: IndexKind = "auto"
+
+    def check(self) -> None:
+        self.encoder.check()
+
+    def _fit(self, dataset: Dataset) -> None:
+        from everylabel.methods.tower import Tower
+
+        tower = Tower.load(self.encoder, dataset.documents, dataset.labels, self.random_state, center=self.center)
+        self.tower_: Tower = tower.index_labels(dataset.labels, self.index)
+
+    def _rank(self, documents: Documents, k: int) -> Ranking:
+        return self.tower_.rank(documents, k)
+
+    def _state(self) -> State:
+        return self.tower_.state("tower")
+
+    def _restore(self, state: State) -> None:
+        from everylabel.methods.tower import Tower
+
+        self.tower_ = Tower.restore(self.encoder, "tower", state)

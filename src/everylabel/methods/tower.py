@@ -1,0 +1,135 @@
+"""One encoder for documents and labels, the labels' vectors in an index: what all dense methods without pairs are.
+
+A document's vector is centred: the mean vector of the training documents, what they all have in common, is taken away
+before its length is made 1. Long texts of one kind are otherwise all alike (eurlex57k, static: nDCG@5 4 without, 19
+with it). Labels are not centred. Cost: encoding the label texts once; a search a document (see `index/`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from everylabel.data.dataset import Documents, LabelSet
+from everylabel.encoders.base import Encoder, EncoderConfig, Tokens
+from everylabel.encoders.build import load_encoder, restore_encoder
+from everylabel.errors import DataError
+from everylabel.index.build import IndexKind, make_index
+from everylabel.text.matching import label_texts
+from everylabel.types import FloatArray, IntArray, LongArray, Ranking
+from everylabel.vectors import unit_rows
+
+if TYPE_CHECKING:
+    from everylabel.index.base import Index
+
+MEAN_SAMPLE = 2_000  # documents whose mean is what all have in common
+
+
+class Towers(nn.Module):
+    """The trainable side: unit vectors of documents (centred) and of labels, by the same encoder."""
+
+    def __init__(self, encoder: nn.Module, mean: FloatArray) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.mean: Tensor
+        self.register_buffer("mean", torch.from_numpy(mean))
+
+    def labels(self, tokens: Tokens) -> Tensor:
+        return nn.functional.normalize(self.encoder(tokens), dim=1)
+
+    def documents(self, tokens: Tokens) -> Tensor:
+        return nn.functional.normalize(self.labels(tokens) - self.mean, dim=1)
+
+
+class Tower:
+    """`load`, or `restore`; then `index_labels`, and `rank`."""
+
+    def __init__(self, encoder: Encoder, mean: FloatArray) -> None:
+        self.encoder = encoder
+        self.mean = mean
+
+    @classmethod
+    def load(cls, config: EncoderConfig, documents: Documents, labels: LabelSet, seed: int, *, center: bool) -> Self:
+        """The pretrained encoder; static token embeddings are weighted by how rare a token is in this corpus."""
+        if documents.features is not None:
+            raise DataError(
+                "an encoder reads texts, and these documents are a bag of words; give documents with texts, "
+                "or choose a method on sparse features (everylabel methods)"
+            )
+        encoder = load_encoder(config)
+        corpus = documents.full_texts or label_texts(labels)[0]
+        if config.kind == "static":
+            encoder.weigh(encoder.tokenize(corpus))  # type: ignore[attr-defined]
+        tower = cls(encoder, np.zeros(encoder.dim, np.float32))
+        if center and len(documents):
+            rows = np.random.default_rng(seed).permutation(len(corpus))[:MEAN_SAMPLE]
+            tower.mean = encoder.encode([corpus[i] for i in sorted(rows)]).mean(axis=0)
+        return tower
+
+    def index_labels(self, labels: LabelSet, kind: IndexKind) -> Self:
+        texts, self.owners = label_texts(labels)
+        self.index: Index = make_index(kind, self.encoder.dim, len(texts))
+        self.index.add(np.arange(len(texts)), self.encoder.encode(texts))
+        return self
+
+    def rank(self, documents: Documents, k: int) -> Ranking:
+        """The best of a label's texts counts, and with passages="max" the best of a document's passages."""
+        if documents.features is not None:
+            raise DataError("this model reads texts, and these documents are a bag of words; give documents with texts")
+        if self.encoder.config.passages == "max":
+            vectors, begins = self.encoder.encode_passages(documents.full_texts)
+        else:
+            vectors, begins = self.encoder.encode(documents.full_texts), np.arange(len(documents))
+        found = best_owners(self.index, unit_rows(vectors - self.mean), self.owners, k)
+        if len(vectors) > len(documents):
+            found = best_passages(found, begins, k)
+        return Ranking(found.ids, np.where(found.ids >= 0, np.clip((1 + found.scores) / 2, 0, 1), -np.inf))
+
+    def state(self, prefix: str) -> dict[str, Any]:
+        encoder = {f"{prefix}/encoder/{key}": value for key, value in self.encoder.state().items()}
+        return encoder | {f"{prefix}/mean": self.mean, f"{prefix}/owners": self.owners, f"{prefix}/index": self.index}
+
+    @classmethod
+    def restore(cls, config: EncoderConfig, prefix: str, state: dict[str, Any]) -> Self:
+        head = f"{prefix}/encoder/"
+        encoder = restore_encoder(config, {key[len(head) :]: state[key] for key in state if key.startswith(head)})
+        tower = cls(encoder, state[f"{prefix}/mean"])
+        tower.owners, tower.index = state[f"{prefix}/owners"], state[f"{prefix}/index"]
+        return tower
+
+
+def best_owners(index: Index, vectors: FloatArray, owners: IntArray, k: int) -> Ranking:
+    """The k owners of the nearest rows. More rows are asked for until there are k owners, as often as it takes."""
+    ask = min(len(owners), k + k * (len(owners) - int(owners[-1]) - 1) // len(owners) * 2)
+    while True:
+        found = index.search(vectors, max(ask, 1))
+        best = first_of_each(np.where(found.ids >= 0, owners[found.ids], -1), found.scores, k)
+        if ask >= len(owners) or (best.ids[:, -1] >= 0).all():
+            return best
+        ask = min(len(owners), 2 * ask)
+
+
+def best_passages(found: Ranking, begins: LongArray, k: int) -> Ranking:
+    """Each document's best labels over its passages: row i of the result is rows begins[i] to begins[i + 1]."""
+    parts = []
+    for first, last in zip(begins, [*begins[1:], len(found.ids)], strict=True):
+        ids, scores = found.ids[first:last].ravel(), found.scores[first:last].ravel()
+        order = np.lexsort((ids, -scores))[None]
+        parts.append(first_of_each(ids[order], scores[order], k))
+    return Ranking(np.concatenate([part.ids for part in parts]), np.concatenate([part.scores for part in parts]))
+
+
+def first_of_each(ids: IntArray, scores: FloatArray, k: int) -> Ranking:
+    """The first k different ids of each row, with the scores of their first places; equal scores by id."""
+    by_id = np.argsort(ids, axis=1, kind="stable")
+    again = np.zeros(ids.shape, bool)
+    ordered = np.take_along_axis(ids, by_id, 1)
+    np.put_along_axis(again, by_id[:, 1:], ordered[:, 1:] == ordered[:, :-1], 1)
+    scores = np.where(again | (ids < 0), -np.inf, scores).astype(np.float32)
+    order = np.lexsort((ids, -scores), axis=1)[:, :k]
+    scores = np.take_along_axis(scores, order, 1)
+    ids = np.where(np.isfinite(scores), np.take_along_axis(ids, order, 1), -1).astype(np.int32)
+    return Ranking(ids, scores).top(k)

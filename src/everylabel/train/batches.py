@@ -1,0 +1,103 @@
+"""Batches of self-supervision: pairs of texts that belong together, made from documents without labels.
+
+A document is one row of tokens with one span taken out of it: (what is left, the span) is a pair of the inverse cloze
+task. The span is the title; for a document without one its first sentence; for one of a single sentence a random half
+of it, another one each time.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from everylabel.data.dataset import Documents
+from everylabel.encoders.base import Encoder, Tokens
+from everylabel.progress import say
+from everylabel.types import LongArray
+
+SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=\S)|\n+")
+KEEP_TITLE = 0.1  # share of the pairs whose title stays in the text as well (MACLR's reference code)
+TOKENS_PER_WORD = 1.3  # of word pieces, in English
+Rng = np.random.Generator
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Documents as tokens; the first `heads[i]` of row i are its title or first sentence, 0 where it has neither."""
+
+    tokens: Tokens
+    heads: LongArray
+
+    @classmethod
+    def of(cls, documents: Documents, encoder: Encoder) -> Corpus:
+        """Documents of fewer than two tokens are left out: nothing can be learned from them."""
+        heads, bodies = split_heads(documents)
+        first, rest = encoder.tokenize(heads), encoder.tokenize(bodies)
+        tokens = interleaved(first, rest)
+        lengths = np.where(rest.lengths > 0, first.lengths, 0)  # a title alone is a text without a title
+        rows = np.flatnonzero(tokens.lengths > 1)
+        return cls(tokens.take(rows), lengths[rows])
+
+    def __len__(self) -> int:
+        return self.tokens.n_rows
+
+    def pairs(self, rows: LongArray, rng: Rng) -> tuple[Tokens, Tokens]:
+        """(text without the span, span) of each row."""
+        lengths, heads = self.tokens.lengths[rows], self.heads[rows]
+        sizes = np.where(heads > 0, heads, np.maximum(1, lengths // 2))
+        starts = np.where(heads > 0, 0, (rng.random(len(rows)) * (lengths - sizes + 1)).astype(np.int64))
+        cut = np.where(rng.random(len(rows)) < KEEP_TITLE, 0, sizes)
+        return without(self.tokens.take(rows), starts, cut), self.tokens.spans(rows, starts, sizes)
+
+    def segments(self, rows: LongArray, words: tuple[int, int], rng: Rng) -> Tokens:
+        """A random segment of each row, of so many words or as many as half of the row has."""
+        lengths = self.tokens.lengths[rows]
+        asked = (rng.integers(words[0], words[1] + 1, len(rows)) * TOKENS_PER_WORD).astype(np.int64)
+        sizes = np.clip(asked, 1, np.maximum(1, lengths // 2))
+        starts = (rng.random(len(rows)) * (lengths - sizes + 1)).astype(np.int64)
+        return self.tokens.spans(rows, starts, sizes)
+
+
+def split_heads(documents: Documents) -> tuple[list[str], list[str]]:
+    """Title and text; (first sentence, the others) where there is no title; ("", text) for a single sentence."""
+    heads, bodies, untitled, single = [], [], 0, 0
+    for title, text in zip(documents.titles, documents.texts, strict=True):
+        if not title.strip():
+            untitled += 1
+            parts = SENTENCE.split(text.strip(), maxsplit=1)
+            title, text = parts if len(parts) == 2 else ("", text)
+            single += not title
+        heads.append(title)
+        bodies.append(text)
+    if untitled:
+        say(
+            f"{untitled:,} of {len(heads):,} documents have no title: their first sentence stands for it"
+            + (f", and in {single:,} of a single sentence a random half of it" if single else "")
+        )
+    return heads, bodies
+
+
+def interleaved(first: Tokens, second: Tokens) -> Tokens:
+    """Row i is row i of `first`, then row i of `second`."""
+    both = Tokens.join([first, second])
+    order = np.arange(2 * first.n_rows).reshape(2, -1).T.ravel()
+    taken = both.take(order)
+    return Tokens(taken.ids, taken.offsets[::2])
+
+
+def without(tokens: Tokens, starts: LongArray, sizes: LongArray) -> Tokens:
+    """The rows without a span each."""
+    at = np.arange(len(tokens.ids)) - np.repeat(tokens.offsets[:-1] + starts, tokens.lengths)
+    keep = (at < 0) | (at >= np.repeat(sizes, tokens.lengths))
+    return Tokens(tokens.ids[keep], np.concatenate([[0], np.cumsum(tokens.lengths - sizes)]))
+
+
+def drawn(n: int, size: int, number: int, seed: int) -> LongArray:
+    """Rows of batch `number`: every epoch is a permutation of all n rows, cut into batches; sorted in none."""
+    size = min(size, n)
+    per_epoch = max(1, n // size)
+    order = np.random.default_rng([seed, number // per_epoch]).permutation(n)
+    first = number % per_epoch * size
+    return order[first : first + size]
