@@ -1,6 +1,6 @@
 """The label index at a million labels: approximate beside exact, and the libraries it could be built on.
 
-python -m benchmarks.label_index [--n 1000000] [--dim 384] [--compare 50000]
+python -m benchmarks.label_index [--n 1000000] [--dim 384] [--compare 50000] [--vectors DIR]
 
 The vectors are made, not real. A label is the sum of a direction that all share, a topic, up to 0.7 of a second topic
 and a part of its own; topics are a tree of six levels, each with 4 times as many as the one above; values shrink with
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -40,6 +41,7 @@ Search = Callable[[Any, int], Any]
 
 def make_vectors(folder: Path, n: int, dim: int) -> None:
     """labels.npy and queries.npy; O(n dim) time, a quarter of it in memory."""
+    folder.mkdir(parents=True, exist_ok=True)
     random = np.random.default_rng(0)
     scale = np.arange(1, dim + 1, dtype=np.float32) ** -0.2
     scale /= np.linalg.norm(scale)
@@ -195,16 +197,14 @@ def peer_part(folder: Path, n: int, name: str) -> dict[str, Any]:
     queries, true = np.load(folder / "queries.npy"), np.load(folder / f"true-{n}.npy")
     library, _, kind = name.partition("-")
     __import__({"usearch": "usearch.index"}.get(library, library))
-    before = memory_mb()["anonymous"]
+    empty = memory_mb()["anonymous"]
     searches = usearch_search(labels, kind) if library == "usearch" else faiss_search(labels, kind)
     build, search = timed(lambda: next(searches))
-    memory = memory_mb()["anonymous"] - before
-    best = reached = recall(search(queries, K), true)
-    while reached < RECALL and (search := next(searches, None)):
+    memory = memory_mb()["anonymous"] - empty
+    reached, before = recall(search(queries, K), true), 0.0
+    while before < reached < RECALL and (wider := next(searches, None)):  # until more candidates find no more
+        search, before = wider, reached
         reached = recall(search(queries, K), true)
-        if reached <= best:  # more candidates do not help where bytes are too coarse
-            break
-        best = reached
     return {"build": build, "memory_mb": round(memory), "recall": reached, **speed(search, queries, 200)}
 
 
@@ -228,7 +228,14 @@ def measured(part: str, folder: Path, n: int) -> dict[str, Any]:
     return values
 
 
-def compare_libraries(folder: Path, n: int) -> dict[str, Any]:
+def compare_libraries(folder: Path, n: int, dim: int, given: Path | None) -> dict[str, Any]:
+    """On vectors made for this number: a part of more would be labels without near neighbours."""
+    if given is None:
+        make_vectors(folder, n, dim)
+    else:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in ("labels.npy", "queries.npy"):
+            np.save(folder / name, np.load(given / name)[: n if name == "labels.npy" else QUERIES])
     rows = {"exact": measured("exact", folder, n)}
     for threads in (1, n_threads()):
         rows[f"everylabel-i8, {threads} threads"] = measured(f"build:i8:{threads}", folder, n)
@@ -248,6 +255,7 @@ def main() -> None:
     parser.add_argument(
         "--compare", type=int, default=50_000, help="of these, for the comparison of libraries; 0: none"
     )
+    parser.add_argument("--vectors", type=Path, help="folder with labels.npy and queries.npy: compare on these instead")
     parser.add_argument("--part", help=argparse.SUPPRESS)  # one measurement, in the process that this one starts
     parser.add_argument("--folder", type=Path, default=WORK / "label_index", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -255,21 +263,21 @@ def main() -> None:
     if arguments.part:
         print(json.dumps(run_part(arguments.part, folder, n) | {"peak_gb": round(peak_gb(), 2)}))
         return
-    folder.mkdir(parents=True, exist_ok=True)
-    make_vectors(folder, n, arguments.dim)
     values: dict[str, Any] = {"n": n, "dim": arguments.dim, "k": K, "queries": QUERIES, "settings": str(AnnSettings())}
     values["load_average"] = os.getloadavg()[0]  # of other work on the machine, before ours
     values["libraries"] = {name: metadata.version(name) for name in ("usearch", "faiss-cpu") if _installed(name)}
+    command = f"python -m benchmarks.label_index --n {n} --dim {arguments.dim} --compare {arguments.compare}"
+    command += " --vectors DIR" if arguments.vectors else ""
     if arguments.compare:
-        values["compared"] = min(arguments.compare, n)
-        values["comparison"] = compare_libraries(folder, values["compared"])
+        values["compared_on"] = f"{arguments.compare:,} {'given' if arguments.vectors else 'made'} vectors"
+        values["comparison"] = compare_libraries(folder, arguments.compare, arguments.dim, arguments.vectors)
+    make_vectors(folder, n, arguments.dim)
     values["exact"] = measured("exact", folder, n)
     for dtype in ("i8", "f16"):
         values[f"ann-{dtype}"] = measured(f"build:{dtype}:{n_threads()}", folder, n)
         values[f"ann-{dtype}"] |= measured(f"mapped:{dtype}", folder, n)
-    for file in folder.iterdir():
-        file.unlink()
-    write_result(f"label-index-{n}", values, f"python -m benchmarks.label_index --n {n} --dim {arguments.dim}")
+        write_result(f"label-index-{n}", values, command)  # after each: an interrupt leaves what was measured
+    shutil.rmtree(folder)
 
 
 def _installed(name: str) -> bool:
