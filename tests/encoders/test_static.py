@@ -83,17 +83,23 @@ def test_dropout_leaves_tokens_out_but_never_all() -> None:
     assert abs(float(sums[200:].mean()) - 10) < 1
 
 
-def test_sparse_gradients_equal_dense_ones() -> None:
-    tokens = Tokens.of([[1, 2, 2], [3]])
-    gradients = []
-    for sparse in (False, True):
-        module = StaticModule(torch.arange(20.0).reshape(5, 4), sparse=sparse)
-        module.eval()(tokens).pow(2).sum().backward()
-        gradient = module.embedding.weight.grad
-        assert gradient is not None
-        assert gradient.is_sparse == sparse
-        gradients.append(gradient.to_dense())
-    torch.testing.assert_close(*gradients)
+def test_sums_and_their_gradients_are_those_of_embedding_bag(static: StaticEncoder) -> None:
+    module = static.module
+    tokens = static.tokenize(["the fish and the fish and the net", "", "a law on fish"])
+    ids, counts, offsets = module.distinct(tokens)
+    table = module.embedding.weight.detach().clone().requires_grad_()
+    weights = 1 + torch.from_numpy(counts).float().log()
+    expected = torch.nn.functional.embedding_bag(
+        torch.from_numpy(ids).long(), table, torch.from_numpy(offsets), mode="sum", per_sample_weights=weights,
+        include_last_offset=True,
+    )  # fmt: skip
+    expected.pow(2).sum().backward()
+    found = module(tokens)
+    torch.testing.assert_close(found, expected)
+    module.zero_grad()
+    found.pow(2).sum().backward()
+    torch.testing.assert_close(module.embedding.weight.grad, table.grad)
+    module.zero_grad()
 
 
 def test_special_and_unused_tokens_have_no_vector(static: StaticEncoder) -> None:

@@ -30,3 +30,44 @@ def distinct_tokens(ids: Any, offsets: Any, n_ids: Any) -> Any:
             seen[out_ids[at]] = 0
         out_offsets[row + 1] = end
     return out_ids[:end], counts[:end], out_offsets
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def token_weights(counts: Any, offsets: Any, chances: Any, dropout: Any) -> Any:
+    """1 + ln(count); with `chances` (one a token) 0 for tokens that are dropped, and more for those that stay.
+
+    A text keeps all of its tokens rather than none.
+    """
+    weights = np.empty(len(counts), np.float32)
+    for row in range(len(offsets) - 1):
+        kept = 0
+        for at in range(offsets[row], offsets[row + 1]):
+            weights[at] = 1.0 + np.log(np.float32(counts[at]))
+            kept += len(chances) > 0 and chances[at] >= dropout
+        if kept > 0:
+            for at in range(offsets[row], offsets[row + 1]):
+                weights[at] *= np.float32(1 / (1 - dropout)) if chances[at] >= dropout else np.float32(0)
+    return weights
+
+
+@njit(nogil=True, cache=True, fastmath=True)  # type: ignore[untyped-decorator]
+def sum_bags(ids: Any, weights: Any, offsets: Any, first: Any, last: Any, table: Any, out: Any) -> None:
+    """out[row] = the weighted sum of the row's tokens' vectors, for rows from `first` to `last`."""
+    dim = table.shape[1]
+    for row in range(first, last):
+        for at in range(offsets[row], offsets[row + 1]):
+            weight, token = weights[at], ids[at]
+            if weight != 0:
+                for d in range(dim):
+                    out[row, d] += weight * table[token, d]
+
+
+@njit(nogil=True, cache=True, fastmath=True)  # type: ignore[untyped-decorator]
+def spread_bags(ids: Any, weights: Any, offsets: Any, first: Any, last: Any, gradient: Any, out: Any) -> None:
+    """The way back: out[token] += weight x gradient[row], in the columns from `first` to `last`."""
+    for row in range(len(offsets) - 1):
+        for at in range(offsets[row], offsets[row + 1]):
+            weight, token = weights[at], ids[at]
+            if weight != 0:
+                for d in range(first, last):
+                    out[token, d] += weight * gradient[row, d]
