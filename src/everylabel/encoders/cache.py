@@ -1,7 +1,7 @@
 """Vectors and models that need not be computed twice: where they are kept, and how vectors are found again.
 
 SQLite, since it is safe against a crash in the middle and against two processes at once. float32: a vector from the
-cache is the same to the last bit as one computed now; 1.5 KB a text at 384 dimensions. Each row has a checksum, and a
+cache is the same to the last bit as one computed now; 1.7 KB a text at 384 dimensions. Each row has a checksum, and a
 file that cannot be read is replaced. A cache that cannot be used is no error: it finds nothing and keeps nothing.
 """
 
@@ -24,7 +24,9 @@ from everylabel.progress import say
 from everylabel.types import FloatArray
 
 R = TypeVar("R")
-_TABLE = "CREATE TABLE IF NOT EXISTS vectors (text BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
+# Vectors in the key's own tree (WITHOUT ROWID), or small pages, would waste two thirds of the file.
+_PAGES = "PRAGMA page_size = 16384"
+_TABLE = "CREATE TABLE IF NOT EXISTS vectors (text BLOB PRIMARY KEY, vector BLOB NOT NULL)"
 _AT_ONCE = 500  # keys of one question: SQLite's limit is 999 in old builds
 _WAIT = 10.0  # seconds for another process that writes
 
@@ -46,7 +48,7 @@ def cache_root() -> Path:
 class VectorCache:
     """The vectors of texts under one encoder. `encoder` is all that decides them: fingerprint and settings.
 
-    A connection is opened for each call, so that threads and forked processes never share one: about 1 ms.
+    A connection is opened for each call, so that threads and forked processes never share one: a quarter of a millisecond.
     """
 
     def __init__(self, encoder: str, dim: int) -> None:
@@ -54,7 +56,7 @@ class VectorCache:
         self.dim = dim
 
     def get(self, texts: Sequence[str]) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """The vectors, and which of them are known; the others are zero. Some 200,000 texts a second."""
+        """The vectors, and which of them are known; the others are zero. Some 50,000 texts a second."""
         vectors = np.zeros((len(texts), self.dim), np.float32)
         known = np.zeros(len(texts), np.bool_)
         if not self.file.is_file():
@@ -77,6 +79,7 @@ class VectorCache:
             try:
                 self.file.parent.mkdir(parents=True, exist_ok=True)
                 with closing(sqlite3.connect(self.file, timeout=_WAIT)) as connection, connection:
+                    connection.execute(_PAGES)
                     connection.execute(_TABLE)
                     return work(connection)
             except (sqlite3.OperationalError, OSError):  # not to be written to, full, or locked for long

@@ -3,7 +3,8 @@
 Each token of the teacher's vocabulary goes through the teacher by itself; PCA; then a weight a / (a + p) with p by
 Zipf's law from the token's place in the vocabulary (WordPiece's is in the order of frequency) and a = 1e-4. The
 difference: the teacher's own pooling is used, the ids stay the teacher's, and tokens that no text has ("[unused7]",
-"[CLS]") are rows of zeros. Some 20 seconds on 2 cores for MiniLM, once: kept in the cache by the teacher's content.
+"[CLS]") are rows of zeros. About a minute of processor time for MiniLM, once: kept in the cache by the teacher's
+content.
 """
 
 from __future__ import annotations

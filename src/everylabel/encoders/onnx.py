@@ -1,6 +1,6 @@
 """A frozen transformer with int8 weights in ONNX Runtime: about twice as fast as torch on a processor with AVX2.
 
-Exported once (half a minute), attention, layer norms and GELU fused, then quantised: weights per channel to 7 bits of
+Exported once (some 10 seconds), attention, layer norms and GELU fused, then quantised: weights per channel to 7 bits of
 int8, since the 8-bit products of AVX2 without VNNI overflow otherwise; activations as they come. One text at a time,
 since the scale of the activations is the batch's: a text's vector must not depend on its neighbours; that also needs
 no padding. One session of one thread per core: no core waits for another. Cosine with torch's vectors: about 0.995.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from everylabel.encoders.onnx import OnnxTransformer
 
 MAX_TOKENS = 256
-BUDGET = 2048  # tokens of one batch: more leave the processor's cache, fewer waste time between operations
+BUDGET = 1024  # tokens of one batch: more leave the cores' caches, fewer waste time between operations
 _KEPT_AT_ONCE = 4096  # texts whose vectors are written to the cache together
 _HEADS = ("Pooling", "Dense")
 
