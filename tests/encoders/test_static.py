@@ -93,7 +93,7 @@ def test_sums_and_their_gradients_are_those_of_embedding_bag(static: StaticEncod
         torch.from_numpy(ids).long(), table, torch.from_numpy(offsets), mode="sum", per_sample_weights=weights,
         include_last_offset=True,
     )  # fmt: skip
-    expected.pow(2).sum().backward()
+    expected.pow(2).sum().backward()  # type: ignore[no-untyped-call]
     found = module(tokens)
     torch.testing.assert_close(found, expected)
     module.zero_grad()

@@ -48,7 +48,7 @@ def cache_root() -> Path:
 class VectorCache:
     """The vectors of texts under one encoder. `encoder` is all that decides them: fingerprint and settings.
 
-    A connection is opened for each call, so that threads and forked processes never share one: a quarter of a millisecond.
+    A connection is opened for each call, so that threads and forked processes never share one: about 0.3 ms.
     """
 
     def __init__(self, encoder: str, dim: int) -> None:
