@@ -34,6 +34,46 @@ METHODS: dict[str, Entry] = {
         "labelled documents",
         "labels of the most similar training documents",
     ),
+    "hybrid": Entry(
+        "everylabel.methods.hybrid:Hybrid",
+        "label texts; documents help",
+        "label texts matched by words and by meaning, both rankings in one: the default without labelled documents",
+    ),
+    "tfidf": Entry(
+        "everylabel.methods.lexical:TfidfMatch",
+        "label texts",
+        "labels whose words occur in the document, by the cosine of TF-IDF",
+    ),
+    "bm25": Entry(
+        "everylabel.methods.lexical:Bm25Match",
+        "label texts",
+        "labels whose words occur in the document, by BM25",
+    ),
+    "semantic": Entry(
+        "everylabel.methods.semantic:Semantic",
+        "label texts",
+        "labels near the document in the space of a pretrained encoder, which stays as it is",
+    ),
+    "maclr": Entry(
+        "everylabel.methods.maclr:Maclr",
+        "documents, label texts",
+        "an encoder that learns from documents without labels, in two stages, and from labelled ones if there are some",
+    ),
+    "ict": Entry(
+        "everylabel.methods.maclr:Ict",
+        "documents, label texts",
+        "an encoder that learns which title belongs to which text: the inverse cloze task alone",
+    ),
+    "simcse": Entry(
+        "everylabel.methods.maclr:SimCse",
+        "documents, label texts",
+        "an encoder that learns to know a text again after dropout",
+    ),
+    "rts": Entry(
+        "everylabel.methods.maclr:Rts",
+        "documents, label texts",
+        "an encoder that learns which random segments and titles are of the same text",
+    ),
     "popularity": Entry(
         "everylabel.methods.popularity:Popularity",
         "labelled documents",

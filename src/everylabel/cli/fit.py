@@ -9,15 +9,24 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import DEFAULT_METHOD, Config, Data, OnBadRow, Quiet, Settings, Split
+from everylabel.cli.options import (
+    DEFAULT_METHOD,
+    DEFAULT_WITHOUT_PAIRS,
+    Config,
+    Data,
+    OnBadRow,
+    Quiet,
+    Settings,
+    Split,
+)
 from everylabel.cli.output import note
 from everylabel.cli.progress import progress, spoken_seconds
-from everylabel.cli.settings import configured
+from everylabel.cli.settings import asked_for, configured
 
 if TYPE_CHECKING:
     from everylabel.data import Dataset
@@ -30,12 +39,24 @@ def fit(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="Folder to write the model to.")],
     method: Annotated[
         str | None,
-        typer.Option("--method", "-m", metavar="NAME", help=f"A method. [default: {DEFAULT_METHOD}]"),
+        typer.Option(
+            "--method",
+            "-m",
+            metavar="NAME",
+            help=f"A method. [default: {DEFAULT_METHOD}; without labelled documents {DEFAULT_WITHOUT_PAIRS}]",
+        ),
     ] = None,
     config: Config = None,
     settings: Settings = None,
     split: Split = "train",
     no_pairs: Annotated[bool, typer.Option("--no-pairs", help="Do not look at the documents' labels.")] = False,
+    label_share: Annotated[
+        float | None,
+        typer.Option("--label-share", metavar="X", help="Few-shot: the pairs of a random share of the labels only."),
+    ] = None,
+    pair_share: Annotated[
+        float | None, typer.Option("--pair-share", metavar="X", help="Few-shot: a random share of all pairs only.")
+    ] = None,
     on_bad_row: OnBadRow = "error",
     curves: Annotated[
         Path | None,
@@ -45,22 +66,23 @@ def fit(
 ) -> None:
     """Fit a method on the training documents and write the model.
 
-    A training that is interrupted goes on where it was when the same command is given again.
+    Without labelled documents, or without any documents, labels are found by their texts. A training that is
+    interrupted goes on where it was when the same command is given again.
 
     Example: everylabel fit DATA --method xr-linear --set leaf_size=200 -o MODEL
     """
-    from everylabel.data import load_dataset
     from everylabel.store import check_destination
     from everylabel.train.checkpoint import checkpointing
 
-    model = configured(method, config, settings)
+    if asked_for(method, config, settings)[0]:
+        configured(method, config, settings)  # a typo is found before the data are read
     destination = check_destination(output)
     started = time.perf_counter()
     training = destination.with_name(f".{destination.name}.training")
     with _removed_when_done(training), progress(quiet):
-        dataset = load_dataset(data, split, on_bad_row=on_bad_row)
-        if no_pairs:
-            dataset = dataset.without_pairs()
+        dataset = _few_shot(_load(data, split, on_bad_row, no_pairs), label_share, pair_share)
+        has_pairs = dataset.pairs is not None and dataset.pairs.nnz > 0
+        model = configured(method, config, settings, DEFAULT_METHOD if has_pairs else DEFAULT_WITHOUT_PAIRS)
         with checkpointing(training, lambda: _fingerprint(model, dataset), curves) as checkpoints:
             model.fit(dataset)
         model.save(output)
@@ -72,6 +94,25 @@ def fit(
             f"fitted {model.name} on {len(dataset):,} documents with {n_seen:,} of {len(dataset.labels):,} labels "
             f"in {spoken_seconds(time.perf_counter() - started)}; wrote {output}"
         )
+
+
+def _load(data: Path, split: str, on_bad_row: Literal["error", "skip"], no_pairs: bool) -> Dataset:
+    """The split; the vocabulary alone where there is no split to learn from."""
+    from everylabel.data import Dataset, Documents, available_splits, load_dataset, load_labels
+
+    if split == "train" and data.is_dir() and split not in (found := available_splits(data)) and found:
+        note(f"{data} has no training documents: fitting on the vocabulary alone")
+        return Dataset(Documents.of([]), load_labels(data), name=str(data))
+    dataset = load_dataset(data, split, on_bad_row=on_bad_row)
+    return dataset.without_pairs() if no_pairs else dataset
+
+
+def _few_shot(dataset: Dataset, label_share: float | None, pair_share: float | None) -> Dataset:
+    from everylabel.data.splits import keep_label_share, keep_pair_share
+
+    if label_share is not None:
+        dataset = keep_label_share(dataset, label_share)[0]
+    return dataset if pair_share is None else keep_pair_share(dataset, pair_share)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 DEFAULT_METHOD = "xr-linear"
+DEFAULT_WITHOUT_PAIRS = "hybrid"
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="Data: a folder or a file; its format is recognised.")]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of a model, written by `everylabel fit`.")]

@@ -9,6 +9,7 @@ share of the labels; the appendix and tables 6 and 7 keep a share of all pairs.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -54,6 +55,15 @@ def keep_pair_share(dataset: Dataset, share: float, seed: int = 0) -> Dataset:
     chosen = order[np.random.default_rng(seed).choice(len(order), size_of(len(order), share, None), replace=False)]
     kept = (pairs.data[chosen], (pairs.row[chosen], pairs.col[chosen]))
     return dataset.with_pairs(csr_matrix(kept, shape=pairs.shape))
+
+
+def in_order_of_ids(dataset: Dataset) -> Dataset:
+    """Documents and labels sorted by their ids, so that what is drawn at random does not depend on their order."""
+    rows, columns = np.argsort(ranks(dataset.documents.ids)), np.argsort(ranks(dataset.labels.ids))
+    pairs = None if dataset.pairs is None else dataset.pairs[rows][:, columns]
+    return replace(
+        dataset, documents=dataset.documents.subset(rows), labels=dataset.labels.subset(columns), pairs=pairs
+    )
 
 
 def of_labels(pairs: Csr, chosen: LongArray, keep: bool) -> Csr:

@@ -71,3 +71,15 @@ def spread_bags(ids: Any, weights: Any, offsets: Any, first: Any, last: Any, gra
             if weight != 0:
                 for d in range(first, last):
                     out[token, d] += weight * gradient[row, d]
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def compact(ids: Any, n_ids: Any) -> Any:
+    """The distinct ids, in order, and the place of each id among them."""
+    places = np.zeros(n_ids, np.int64)
+    for token in ids:
+        places[token] = 1
+    tokens = np.flatnonzero(places)
+    for i in range(len(tokens)):
+        places[tokens[i]] = i
+    return tokens, places[ids]

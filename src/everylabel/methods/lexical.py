@@ -53,12 +53,14 @@ class Bm25Match(TfidfMatch):
 
     match: MatchConfig = field(default_factory=lambda: MatchConfig(title_weight=5.0))
     k1: float = 3.0  # how slowly a repeated word stops counting
-    b: float = 0.75  # how much a longer document counts less
+    length_weight: float = 0.75  # b: how much a word counts less in a longer document
 
     def check(self) -> None:
         self.match.check()
-        if self.k1 < 0 or not 0 <= self.b <= 1:
-            raise ConfigError(f"k1 must not be negative and b from 0 to 1; got {self.k1} and {self.b}")
+        if self.k1 < 0 or not 0 <= self.length_weight <= 1:
+            raise ConfigError(
+                f"k1 must not be negative and length_weight from 0 to 1; got {self.k1} and {self.length_weight}"
+            )
 
     def matcher(self) -> LabelMatcher:
-        return LabelMatcher(self.match, bm25=(self.k1, self.b))
+        return LabelMatcher(self.match, bm25=(self.k1, self.length_weight))

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from everylabel.data.dataset import Dataset, Documents
+from everylabel.data.splits import in_order_of_ids
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError
 from everylabel.index.build import IndexKind
@@ -44,7 +45,7 @@ class SelfSupervision:
     batch_size: int = 256
     temperature: float = 0.05
     steps: int | None = None  # of each stage; None: by the size of the corpus
-    lr: float | None = None  # None: 0.002 for static embeddings, 0.00002 for transformers
+    lr: float | None = None  # None: 0.1 for static embeddings, 0.00002 for transformers
     label_negatives: int = 256  # random labels a step, for the regularisation
     first_clusters: int | None = None  # K0; None: batch_size^2 / 32, the paper's ratio, but at least 8 documents each
 
@@ -80,15 +81,15 @@ class Ict(Method):
         from everylabel.methods.selfsup import Learner
         from everylabel.methods.tower import Tower
 
-        documents, labels = dataset.documents, dataset.labels
-        tower = Tower.load(self.encoder, documents, labels, self.random_state, center=self.center)
+        ordered = in_order_of_ids(dataset)
+        tower = Tower.load(self.encoder, ordered.documents, ordered.labels, self.random_state, center=self.center)
         if self.encoder.trainable:
-            learner = Learner(self.learn, tower, dataset, self.random_state, self.index)
+            learner = Learner(self.learn, tower, ordered, self.random_state, self.index)
             learner.stage_one()
             learner.stage_two(self.match)
-            if self.fine_tune and dataset.pairs is not None and dataset.pairs.nnz:
-                learner.fine_tune(dataset.pairs)
-        self.tower_: Tower = tower.index_labels(labels, self.index)
+            if self.fine_tune and ordered.pairs is not None and ordered.pairs.nnz:
+                learner.fine_tune(ordered.pairs)
+        self.tower_: Tower = tower.index_labels(dataset.labels, self.index)
 
     def _rank(self, documents: Documents, k: int) -> Ranking:
         return self.tower_.rank(documents, k)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 EPOCHS, FEWEST, MOST = 10, 30, 20_000  # of a stage: passes over the documents, and the bounds of its steps
 SEGMENT_WORDS = (40, 80)  # RTS
-STATIC_LR, TRANSFORMER_LR = 2e-3, 2e-5
+STATIC_LR, TRANSFORMER_LR = 0.1, 2e-5
 CHUNK = 512
 
 
@@ -89,7 +89,7 @@ class Learner:
 
     def learn_pairs(self, name: str, indptr: LongArray, labels: IntArray, share: float) -> None:
         rows = np.flatnonzero(np.diff(indptr))
-        tokens = self.tower.encoder.tokenize([self.dataset.documents.full_texts[i] for i in rows])
+        tokens = self.tower.encoder.tokenize(self.dataset.documents.subset(rows).full_texts)
         steps = self.steps(len(rows))
 
         def batches(number: int, rng: np.random.Generator) -> Batch:
@@ -105,7 +105,7 @@ class Learner:
     def run(self, name: str, batches: Any, steps: int, share: float = 1.0) -> None:
         static = self.tower.encoder.config.kind == "static"
         lr = self.config.lr or (STATIC_LR if static else TRANSFORMER_LR)
-        groups = [Group(list(self.towers.parameters()), lr=lr * share)]
+        groups = [Group(list(self.towers.parameters()), lr=lr * share, sparse=static)]
         for _ in train(
             self.towers, batches, self.loss, TrainConfig(steps=steps), groups=groups, seed=self.seed, name=name
         ):

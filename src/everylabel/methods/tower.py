@@ -14,11 +14,11 @@ import torch
 from torch import Tensor, nn
 
 from everylabel.data.dataset import Documents, LabelSet
+from everylabel.data.splits import ranks
 from everylabel.encoders.base import Encoder, EncoderConfig, Tokens
 from everylabel.encoders.build import load_encoder, restore_encoder
-from everylabel.errors import DataError
 from everylabel.index.build import IndexKind, make_index
-from everylabel.text.matching import label_texts
+from everylabel.text.matching import label_texts, require_texts
 from everylabel.types import FloatArray, IntArray, LongArray, Ranking
 from everylabel.vectors import unit_rows
 
@@ -54,19 +54,16 @@ class Tower:
     @classmethod
     def load(cls, config: EncoderConfig, documents: Documents, labels: LabelSet, seed: int, *, center: bool) -> Self:
         """The pretrained encoder; static token embeddings are weighted by how rare a token is in this corpus."""
-        if documents.features is not None:
-            raise DataError(
-                "an encoder reads texts, and these documents are a bag of words; give documents with texts, "
-                "or choose a method on sparse features (everylabel methods)"
-            )
+        require_texts(documents)
         encoder = load_encoder(config)
         corpus = documents.full_texts or label_texts(labels)[0]
         if config.kind == "static":
             encoder.weigh(encoder.tokenize(corpus))  # type: ignore[attr-defined]
         tower = cls(encoder, np.zeros(encoder.dim, np.float32))
         if center and len(documents):
-            rows = np.random.default_rng(seed).permutation(len(corpus))[:MEAN_SAMPLE]
-            tower.mean = encoder.encode([corpus[i] for i in sorted(rows)]).mean(axis=0)
+            chosen = np.random.default_rng(seed).permutation(len(corpus))[:MEAN_SAMPLE]
+            rows = np.argsort(ranks(documents.ids))[np.sort(chosen)]  # by the ids: their order must not matter
+            tower.mean = encoder.encode([corpus[i] for i in rows]).mean(axis=0)
         return tower
 
     def index_labels(self, labels: LabelSet, kind: IndexKind) -> Self:
@@ -77,8 +74,7 @@ class Tower:
 
     def rank(self, documents: Documents, k: int) -> Ranking:
         """The best of a label's texts counts, and with passages="max" the best of a document's passages."""
-        if documents.features is not None:
-            raise DataError("this model reads texts, and these documents are a bag of words; give documents with texts")
+        require_texts(documents)
         if self.encoder.config.passages == "max":
             vectors, begins = self.encoder.encode_passages(documents.full_texts)
         else:

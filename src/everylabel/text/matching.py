@@ -49,6 +49,14 @@ def label_texts(labels: LabelSet) -> tuple[list[str], IntArray]:
     return [text for own in texts for text in own], owners
 
 
+def require_texts(documents: Documents) -> None:
+    if documents.features is not None:
+        raise DataError(
+            "label texts can only be compared with texts, and these documents are a bag of words; give documents with "
+            "texts, or choose a method that learns from labelled documents (everylabel methods)"
+        )
+
+
 class LabelMatcher:
     """TF-IDF: the cosine of document and label text. With `bm25` (k1 and b) the document's counts saturate BM25's way.
 
@@ -63,6 +71,7 @@ class LabelMatcher:
 
     def fit(self, documents: Documents, labels: LabelSet) -> Self:
         """Rare words of the documents count more; of the labels' texts where there are no documents."""
+        require_texts(documents)
         texts, owners = label_texts(labels)
         own = lemmatised(texts, self.config.language)
         self.words_ = self._vocabulary().fit(own)
@@ -76,11 +85,7 @@ class LabelMatcher:
 
     def rank(self, documents: Documents, k: int) -> Ranking:
         """Scores from 0 to 1; labels that share no word with the document are not ranked."""
-        if documents.features is not None:
-            raise DataError(
-                "label texts can only be matched with texts, and these documents are a bag of words; "
-                "give documents with texts, or choose a method that learns from pairs (everylabel methods)"
-            )
+        require_texts(documents)
         found = self.lists_.nearest(self._vectors(documents), k)
         return Ranking(found.ids, np.minimum(found.scores, 1))
 
