@@ -2,6 +2,8 @@
 
 python -m benchmarks.quality --data DIR [--rows eurlex57k-xr-linear ...] [--split dev]
 
+A row may show its method less than all: `documents` (so many of the training documents), `pairs = "none"`,
+`label_share` or `pair_share` (few-shot). Metrics by band and unseen labels go by all training pairs in any case.
 A row's cell (row, seed) whose result is there is skipped, so an interrupted run goes on where it stopped. Each cell
 runs in a process of its own, so that its peak memory is its own.
 """
@@ -14,9 +16,12 @@ import sys
 import tempfile
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.record import Watch, data_folder, peak_gb, read_result, write_result
+
+if TYPE_CHECKING:
+    from everylabel.data import Dataset
 
 ROWS = Path(__file__).parent / "rows"
 
@@ -29,6 +34,33 @@ def cell_name(row: str, seed: int, split: str) -> str:
     return f"quality/{row}-seed{seed}" + ("" if split == "test" else f"-{split}")
 
 
+def load_train(folder: Path) -> Dataset:
+    """The training documents; the vocabulary alone of a data set without any."""
+    from everylabel.data import Dataset, Documents, available_splits, load_dataset, load_labels
+
+    if "train" in available_splits(folder):
+        return load_dataset(folder, "train")
+    return Dataset(Documents.of([]), load_labels(folder), name=folder.name)
+
+
+def supervised(train: Dataset, spec: dict[str, Any], seed: int) -> Dataset:
+    """What a row's method gets to see: `documents` (a number), and of the pairs `none`, or a share.
+
+    The documents are the same for every seed; the few-shot shares are drawn anew with each.
+    """
+    import numpy as np
+
+    from everylabel.data.splits import keep_label_share, keep_pair_share
+
+    if "documents" in spec and spec["documents"] < len(train):
+        train = train.subset(np.sort(np.random.default_rng(0).permutation(len(train))[: spec["documents"]]))
+    if "label_share" in spec:
+        return keep_label_share(train, spec["label_share"], seed)[0]
+    if "pair_share" in spec:
+        return keep_pair_share(train, spec["pair_share"], seed)
+    return train.without_pairs() if spec.get("pairs") == "none" else train
+
+
 def run_cell(row: str, seed: int, data: Path, split: str) -> None:
     """Fit, save, load, rank and evaluate one row with one seed."""
     import everylabel
@@ -37,10 +69,11 @@ def run_cell(row: str, seed: int, data: Path, split: str) -> None:
     spec, watch = read_row(row), Watch()
     folder = data / spec["data"]
     with watch("read"):
-        train, test = everylabel.load_dataset(folder, "train"), everylabel.load_dataset(folder, split)
+        train, test = load_train(folder), everylabel.load_dataset(folder, split)
     method = everylabel.method(spec["method"], random_state=seed, **spec.get("settings", {}))
+    shown = supervised(train, spec, seed)
     with watch("fit"):
-        method.fit(train)
+        method.fit(shown)
     with tempfile.TemporaryDirectory() as temporary:
         with watch("save"):
             method.save(Path(temporary) / "model")
@@ -53,6 +86,9 @@ def run_cell(row: str, seed: int, data: Path, split: str) -> None:
     scores = evaluate(ranking, test.required_pairs, train.counts, len(train), recall_ks=(10, 50, 100))
     values = {
         "row": row,
+        "table": spec.get("table", "pairs"),
+        "train_documents": len(shown),
+        "train_pairs": 0 if shown.pairs is None else shown.pairs.nnz,
         "data": spec["data"],
         "split": split,
         "method": spec["method"],
