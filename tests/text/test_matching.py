@@ -1,0 +1,194 @@
+"""Words of labels in documents: what counts and how much, by hand and against scikit-learn."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from everylabel.data.dataset import Documents, Label, LabelSet
+from everylabel.errors import ConfigError, DataError
+from everylabel.text.matching import LabelMatcher, MatchConfig, label_texts
+
+PLAIN = MatchConfig(language="none", ngrams=1, title_weight=0)
+NOTHING = Documents.of([])
+
+
+def named(*names: str) -> LabelSet:
+    return LabelSet.of(Label(str(i), name) for i, name in enumerate(names))
+
+
+def scores_of(matcher: LabelMatcher, documents: Documents, n_labels: int) -> Any:
+    """Dense: 0 where a label is not ranked."""
+    found = matcher.rank(documents, n_labels)
+    scores = np.zeros((len(documents), n_labels))
+    for row, ids in enumerate(found.ids):
+        scores[row, ids[ids >= 0]] = found.scores[row][ids >= 0]
+    return scores
+
+
+def test_label_texts_and_their_owners() -> None:
+    labels = [Label("a", "x", "about x", ("y", "z")), Label("b", "u"), Label("c", "v", "about v")]
+    texts, owners = label_texts(LabelSet.of(labels))
+    assert texts == ["x", "y", "z", "about x", "u", "v", "about v"]
+    assert owners.tolist() == [0, 0, 0, 0, 1, 2, 2]
+
+
+def test_base_forms_meet_and_stop_words_do_not_count() -> None:
+    labels = named("Fisheries of the sea", "The tax of them")
+    documents = Documents.of(["a fishery", "the of them", "taxes"])
+    ids = LabelMatcher(MatchConfig()).fit(documents, labels).rank(documents, 2).ids
+    assert ids.tolist() == [[0, -1], [-1, -1], [1, -1]]
+    as_they_are = LabelMatcher(MatchConfig(language="none")).fit(documents, labels).rank(documents, 2).ids
+    assert as_they_are.tolist() == [[-1, -1], [1, 0], [-1, -1]]
+
+
+def test_pairs_of_words_count() -> None:
+    labels = named("trade law", "law trade")
+    documents = Documents.of(["trade law"])
+    matcher = LabelMatcher(MatchConfig(ngrams=2)).fit(documents, labels)
+    scores = scores_of(matcher, documents, 2)[0]
+    assert scores[0] == pytest.approx(1)
+    assert 0 < scores[1] < 1
+    alone = LabelMatcher(PLAIN).fit(documents, labels)
+    assert scores_of(alone, documents, 2)[0] == pytest.approx([1, 1])
+
+
+def test_the_title_counts_with_its_weight() -> None:
+    """By hand: two words of equal idf, the title (1, 0), title and text (1, 1) / sqrt 2."""
+    labels = named("fish", "tax")
+    documents = Documents.of(["tax"], titles=["fish"])
+    for weight in (0.0, 0.25, 2.0):
+        config = MatchConfig(language="none", title_weight=weight)
+        scores = scores_of(LabelMatcher(config).fit(documents, labels), documents, 2)[0]
+        half = np.sqrt(0.5)
+        assert scores == pytest.approx([(half + weight) / (1 + weight), half / (1 + weight)])
+
+
+@pytest.mark.parametrize("bm25", [None, (3.0, 0.75)])
+def test_documents_without_a_title_beside_some_with_one(bm25: tuple[float, float] | None) -> None:
+    labels = named("fish", "tax")
+    documents = Documents.of(["tax tax fish", "tax tax fish"], titles=["", "fish"])
+    matcher = LabelMatcher(MatchConfig(title_weight=5.0), bm25=bm25).fit(documents, labels)
+    assert matcher.rank(documents, 1).ids.ravel().tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("bm25", [None, (3.0, 0.75)])
+def test_the_best_of_a_labels_names_counts(bm25: tuple[float, float] | None) -> None:
+    """Not their sum, and not all of them as one text."""
+    one = LabelSet.of([Label("a", "sea law"), Label("b", "wine tax milk")])
+    several = LabelSet.of([Label("a", "sea law", "ships of law", ("wine", "sea")), Label("b", "wine tax milk")])
+    documents = Documents.of(["sea law wine wine", "ships wine", "law"])
+    alone = scores_of(LabelMatcher(PLAIN, bm25).fit(documents, one), documents, 2)
+    matcher = LabelMatcher(PLAIN, bm25).fit(documents, several)
+    parts = ["sea law", "ships of law", "wine", "sea", "wine tax milk"]
+    apart = LabelMatcher(PLAIN, bm25).fit(documents, named(*parts))
+    expected = scores_of(apart, documents, 5)[:, :4].max(axis=1)
+    assert scores_of(matcher, documents, 2)[:, 0] == pytest.approx(expected, abs=1e-6)
+    assert scores_of(matcher, documents, 2)[1, 0] > alone[1, 0]
+
+
+def test_bm25_saturates() -> None:
+    """Equal idf, b = 0: count / (count + k1), so that 1,000 times a word are no more than 1 + k1 times one."""
+    labels = named("fish", "law")
+    counts = [1, 2, 8, 1000]
+    documents = Documents.of([" ".join(["fish"] * count + ["law"]) for count in counts])
+    matcher = LabelMatcher(PLAIN, bm25=(3.0, 0.0)).fit(documents, labels)
+    scores = scores_of(matcher, documents, 2)
+    expected = [count / (count + 3) / (1 / 4) for count in counts]
+    assert scores[:, 0] / scores[:, 1] == pytest.approx(expected, rel=1e-5)
+    np.testing.assert_allclose((scores**2).sum(axis=1), 1, rtol=1e-5)
+    tfidf = scores_of(LabelMatcher(PLAIN).fit(documents, labels), documents, 2)
+    assert tfidf[3, 0] / tfidf[3, 1] == pytest.approx(1 + np.log(1000), rel=1e-5)
+
+
+def test_bm25_saturates_later_in_longer_documents() -> None:
+    labels = named("fish", "law")
+    documents = Documents.of(["fish fish law", "fish fish law " + "other " * 40])
+    ratios = {}
+    for b in (0.0, 1.0):
+        scores = scores_of(LabelMatcher(PLAIN, bm25=(3.0, b)).fit(documents, labels), documents, 2)
+        ratios[b] = scores[:, 0] / scores[:, 1]
+    assert ratios[0.0][0] == pytest.approx(ratios[0.0][1])
+    assert ratios[1.0][0] < ratios[0.0][0] < ratios[1.0][1]
+
+
+def test_bm25_adds_the_titles_counts_before_they_saturate() -> None:
+    labels = named("fish", "law")
+    documents = Documents.of(["law"], titles=["fish"])
+    config = MatchConfig(language="none", ngrams=1, title_weight=4.0)
+    scores = scores_of(LabelMatcher(config, bm25=(3.0, 0.0)).fit(documents, labels), documents, 2)[0]
+    assert scores[0] / scores[1] == pytest.approx((5 / 8) / (1 / 4))
+
+
+def test_rare_is_what_is_rare_in_the_documents_or_in_the_labels_when_there_are_none() -> None:
+    labels = named("trade law", "trade tax", "trade")
+    alone = LabelMatcher(PLAIN).fit(NOTHING, labels)
+    assert alone.words_.names_ == ["law", "tax", "trade"]
+    np.testing.assert_allclose(alone.words_.idf_, np.log(4 / np.array([2, 2, 4])) + 1)
+    documents = Documents.of(["law law", "law trade", "law", "wine"])
+    both = LabelMatcher(PLAIN).fit(documents, labels)
+    np.testing.assert_allclose(both.words_.idf_, np.log(5 / np.array([4, 1, 2])) + 1)
+    text = Documents.of(["trade law"])
+    assert scores_of(alone, text, 3)[0] == pytest.approx([1, 1 / (1 + alone.words_.idf_[0] ** 2), alone_trade(alone)])
+
+
+def alone_trade(matcher: LabelMatcher) -> float:
+    """The cosine of (law, trade) with trade, where trade's idf is 1."""
+    return float(1 / np.sqrt(1 + matcher.words_.idf_[0] ** 2))
+
+
+def random_texts(n: int, longest: int, rng: random.Random) -> list[str]:
+    words = [f"w{i}" for i in range(40)]
+    weights = [1 / (i + 1) for i in range(40)]
+    return [" ".join(rng.choices(words, weights, k=rng.randint(1, longest))) for _ in range(n)]
+
+
+@pytest.mark.parametrize("ngrams", [1, 2])
+def test_against_scikit_learn(ngrams: int) -> None:
+    rng = random.Random(ngrams)
+    texts = random_texts(120, 30, rng)
+    names, descriptions = random_texts(50, 3, rng), random_texts(25, 6, rng) + [""] * 25
+    labels = LabelSet.of(
+        Label(str(i), names[i], descriptions[i], tuple(random_texts(i % 3, 2, rng))) for i in range(50)
+    )
+    documents = Documents.of(texts)
+    matcher = LabelMatcher(MatchConfig(language="none", ngrams=ngrams, title_weight=0)).fit(documents, labels)
+    own, owners = label_texts(labels)
+    known = TfidfVectorizer(ngram_range=(1, ngrams)).fit(own).vocabulary_
+    slow = TfidfVectorizer(ngram_range=(1, ngrams), vocabulary=known, sublinear_tf=True).fit(texts)
+    cosines = (slow.transform(texts) @ slow.transform(own).T).toarray()
+    expected = np.stack([cosines[:, owners == label].max(axis=1) for label in range(50)], axis=1)
+    found = scores_of(matcher, documents, 50)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert (expected > 0).sum() > 500
+
+
+def test_labels_without_a_word_are_never_found() -> None:
+    documents = Documents.of(["a text about all"])
+    matcher = LabelMatcher(MatchConfig()).fit(documents, named("the", "a", "!"))
+    assert matcher.words_.names_ == []
+    assert matcher.rank(documents, 3).ids.tolist() == [[-1, -1, -1]]
+    again = LabelMatcher(MatchConfig()).restore("m", matcher.state("m"))
+    assert again.rank(documents, 3).ids.tolist() == [[-1, -1, -1]]
+
+
+def test_bags_of_words_are_refused() -> None:
+    bag = Documents(["0"], [""], [""], csr_matrix([[1.0]]))
+    with pytest.raises(DataError, match="can only be compared with texts"):
+        LabelMatcher(PLAIN).fit(bag, named("fish"))
+    with pytest.raises(DataError, match="can only be compared with texts"):
+        LabelMatcher(PLAIN).fit(NOTHING, named("fish")).rank(bag, 1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"ngrams": 0}, "match.ngrams must be at least 1; got 0"), ({"title_weight": -1.0}, "must not be negative")],
+)
+def test_settings_that_cannot_work(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        MatchConfig(**settings).check()
