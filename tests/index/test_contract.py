@@ -236,7 +236,14 @@ def test_auto_takes_exact_for_few_labels() -> None:
 
 
 def test_settings_that_cannot_work_are_refused(tmp_path: Path) -> None:
-    for bad in ({"connectivity": 1}, {"expansion_add": 0}, {"threads": 0}, {"dtype": "f64"}, {"per_k": 0.5}):
+    for bad in (
+        {"connectivity": 1},
+        {"expansion_add": 0},
+        {"expansion_search": 0},
+        {"threads": 0},
+        {"dtype": "f64"},
+        {"per_k": 0.5},
+    ):
         with pytest.raises(ConfigError, match=next(iter(bad))):
             AnnIndex(DIM, AnnSettings(**bad))
     for make in (ExactIndex, AnnIndex):

@@ -21,7 +21,7 @@ _FEW = 4  # queries at once, for which BLAS is slower (measured)
 class ExactIndex:
     """Memory and file: 4 bytes (f16: 2) a value. Search O(queries x vectors x dim) on all cores, by blocks.
 
-    "f16" changes a score by about 0.0003 and is as fast for many queries at once, but several times slower for one.
+    "f16" changes scores by less than 0.0001 and is as fast for many queries at once, but several times slower for one.
     """
 
     kind: ClassVar[str] = "exact"
