@@ -94,10 +94,11 @@ def combined(words: Ranking, vectors: Ranking, weights: FloatArray, k: int) -> R
 
     For words that is 0: they find every label that shares one. O(candidates log candidates) a document.
     """
-    lowest = np.where(vectors.ids >= 0, vectors.scores, np.inf).min(axis=1, keepdims=True, initial=1)
+    there = vectors.ids >= 0
+    lowest = np.where(there, vectors.scores, np.inf).min(axis=1, keepdims=True, initial=1)
     ids = np.concatenate([words.ids, vectors.ids], axis=1)
     one = np.concatenate([words.scores, np.zeros_like(vectors.scores)], axis=1)
-    other = np.concatenate([np.broadcast_to(lowest, words.scores.shape), vectors.scores], axis=1)
+    other = np.concatenate([np.broadcast_to(lowest, words.scores.shape), np.where(there, vectors.scores, 0)], axis=1)
     order = np.argsort(ids, axis=1, kind="stable")  # a label of both parts stands twice in a row, words first
     ids, one, other = (np.take_along_axis(part, order, 1) for part in (ids, one, other))
     again = ids[:, 1:] == ids[:, :-1]

@@ -7,6 +7,7 @@ with it). Labels are not centred. Cost: encoding the label texts once; a search 
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -78,7 +79,7 @@ class Tower:
         if self.encoder.config.passages == "max":
             vectors, begins = self.encoder.encode_passages(documents.full_texts)
         else:
-            vectors, begins = self.encoder.encode(documents.full_texts), np.arange(len(documents))
+            vectors, begins = self.encoder.encode(documents.full_texts), np.arange(len(documents) + 1)
         found = best_owners(self.index, unit_rows(vectors - self.mean), self.owners, k)
         if len(vectors) > len(documents):
             found = best_passages(found, begins, k)
@@ -111,7 +112,7 @@ def best_owners(index: Index, vectors: FloatArray, owners: IntArray, k: int) -> 
 def best_passages(found: Ranking, begins: LongArray, k: int) -> Ranking:
     """Each document's best labels over its passages: row i of the result is rows begins[i] to begins[i + 1]."""
     parts = []
-    for first, last in zip(begins, [*begins[1:], len(found.ids)], strict=True):
+    for first, last in pairwise(begins):
         ids, scores = found.ids[first:last].ravel(), found.scores[first:last].ravel()
         order = np.lexsort((ids, -scores))[None]
         parts.append(first_of_each(ids[order], scores[order], k))
