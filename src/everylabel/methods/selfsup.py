@@ -89,6 +89,9 @@ class Learner:
 
     def learn_pairs(self, name: str, indptr: LongArray, labels: IntArray, share: float) -> None:
         rows = np.flatnonzero(np.diff(indptr))
+        if not len(rows):
+            say(f"{name}: no document has a label to learn from, the encoder stays as it is")
+            return
         tokens = self.tower.encoder.tokenize(self.dataset.documents.subset(rows).full_texts)
         steps = self.steps(len(rows))
 
