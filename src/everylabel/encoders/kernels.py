@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def distinct_tokens(ids: Any, offsets: Any, n_ids: Any) -> Any:
     """(ids, counts, offsets) of each row's distinct tokens, in the order they first come. O(tokens + n_ids)."""
     n_rows = len(offsets) - 1
@@ -32,7 +32,7 @@ def distinct_tokens(ids: Any, offsets: Any, n_ids: Any) -> Any:
     return out_ids[:end], counts[:end], out_offsets
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def token_weights(counts: Any, offsets: Any, chances: Any, dropout: Any) -> Any:
     """1 + ln(count); with `chances` (one a token) 0 for tokens that are dropped, and more for those that stay.
 
@@ -50,7 +50,7 @@ def token_weights(counts: Any, offsets: Any, chances: Any, dropout: Any) -> Any:
     return weights
 
 
-@njit(nogil=True, cache=True, fastmath=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True, fastmath=True)
 def sum_bags(ids: Any, weights: Any, offsets: Any, first: Any, last: Any, table: Any, out: Any) -> None:
     """out[row] = the weighted sum of the row's tokens' vectors, for rows from `first` to `last`."""
     dim = table.shape[1]
@@ -62,7 +62,7 @@ def sum_bags(ids: Any, weights: Any, offsets: Any, first: Any, last: Any, table:
                     out[row, d] += weight * table[token, d]
 
 
-@njit(nogil=True, cache=True, fastmath=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True, fastmath=True)
 def spread_bags(ids: Any, weights: Any, offsets: Any, first: Any, last: Any, gradient: Any, out: Any) -> None:
     """The way back: out[token] += weight x gradient[row], in the columns from `first` to `last`."""
     for row in range(len(offsets) - 1):
@@ -73,7 +73,7 @@ def spread_bags(ids: Any, weights: Any, offsets: Any, first: Any, last: Any, gra
                     out[token, d] += weight * gradient[row, d]
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def compact(ids: Any, n_ids: Any) -> Any:
     """The distinct ids, in order, and the place of each id among them."""
     places = np.zeros(n_ids, np.int64)

@@ -40,8 +40,8 @@ class OnnxTransformer:
     """Token vectors of padded batches; may be called from as many threads as there are cores."""
 
     def __init__(self, transformer: nn.Module, fingerprint: str) -> None:
-        self._runtime = needed("onnxruntime", "onnx")
-        needed("onnx", "onnx")
+        self._runtime = needed("onnxruntime")
+        needed("onnx")
         model = _kept(transformer, f"{fingerprint} {RECIPE} {self._runtime.__version__}")
         self._sessions: SimpleQueue[Any] = SimpleQueue()
         for _ in range(n_threads()):
@@ -133,8 +133,8 @@ def _export(transformer: Any, file: Path) -> None:
 
 
 def _fuse(config: Any, whole: Path, fused: Path) -> None:
-    optimizer = needed("onnxruntime.transformers.optimizer", "onnx")
-    options = needed("onnxruntime.transformers.fusion_options", "onnx").FusionOptions("bert")
+    optimizer = needed("onnxruntime.transformers.optimizer")
+    options = needed("onnxruntime.transformers.fusion_options").FusionOptions("bert")
     options.enable_embed_layer_norm = False  # it wants int32 ids and gains nothing
     options.enable_gelu_approximation = True  # the tanh form: a third of the time, and no difference beside int8's
     optimizer.optimize_model(
@@ -149,7 +149,7 @@ def _fuse(config: Any, whole: Path, fused: Path) -> None:
 
 
 def _quantise(fused: Path, small: Path) -> None:
-    quantization = needed("onnxruntime.quantization", "onnx")
+    quantization = needed("onnxruntime.quantization")
     quantization.quantize_dynamic(
         str(fused),
         str(small),
@@ -169,7 +169,7 @@ def _sensitive(fused: Path) -> list[str]:
     Their inputs have a few very large values, so that one scale for all is too coarse: half of the whole error of
     MiniLM comes from these 3 of its 24 products.
     """
-    graph = needed("onnx", "onnx").load(str(fused)).graph
+    graph = needed("onnx").load(str(fused)).graph
     shapes = {weight.name: tuple(weight.dims) for weight in graph.initializer}
     narrowing = [
         node.name

@@ -21,12 +21,12 @@ _FILES = ["*.json", "*.safetensors", "*.txt", "*.model"]  # never .bin: unpickli
 _OTHER_BACKENDS = ["onnx/*", "openvino/*"]
 
 
-def needed(module: str, extra: str = "neural") -> ModuleType:
-    """The module, or an error that says which extra brings it."""
+def needed(module: str) -> ModuleType:
+    """The module, or an error that says what to install."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise ConfigError(f"this needs {module} ({error}); install it: pip install 'everylabel[{extra}]'") from error
+        raise ConfigError(f"this needs {module} ({error}); install it: pip install 'everylabel[neural]'") from error
 
 
 def find_folder(kind: str) -> Path:

@@ -15,7 +15,7 @@ from numba import njit
 from everylabel.linear.scoring import _push, _sort_heap
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
 def dot(a: Any, b: Any) -> Any:
     """Vectorised: the order of the sum is another than from left to right, and always the same."""
     total = np.float32(0)
@@ -24,7 +24,7 @@ def dot(a: Any, b: Any) -> Any:
     return total
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def products(queries: Any, vectors: Any) -> Any:
     """As a matrix product, for few queries: as fast as memory is, where BLAS's threads wait for each other."""
     result = np.empty((len(queries), len(vectors)), np.float32)
@@ -34,7 +34,7 @@ def products(queries: Any, vectors: Any) -> Any:
     return result
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def keep_best(
     queries: Any, vectors: Any, ids: Any, rough: Any, slack: Any, sizes: Any, out_ids: Any, out_scores: Any
 ) -> None:
@@ -54,7 +54,7 @@ def keep_best(
         sizes[q] = size
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def sort_best(sizes: Any, out_ids: Any, out_scores: Any) -> None:
     """The heaps become rankings, best first."""
     for q in range(len(sizes)):

@@ -38,7 +38,7 @@ class Hybrid(Method):
     needs_pairs: ClassVar[bool] = False
 
     match: MatchConfig = field(default_factory=MatchConfig)
-    encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(kind="minilm", max_tokens=64))
+    encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(kind="minilm", max_tokens=64, onnx=True))
     dense_weight: float = 1.0
     combine: Literal["scores", "ranks"] = "scores"
     index: IndexKind = "auto"
