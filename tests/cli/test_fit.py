@@ -12,9 +12,15 @@ from typing import Any
 
 import pytest
 from tests.cli.conftest import Run
+from tests.encoders import conftest as encoders
 
+import everylabel
+from everylabel.data import load_dataset
 from everylabel.data.dataset import Dataset
+from everylabel.data.splits import keep_label_share, keep_pair_share
 from everylabel.methods.popularity import Popularity
+
+tiny_folder = encoders.made_folder
 
 
 def manifest(model: Path) -> dict[str, object]:
@@ -213,3 +219,114 @@ def test_a_method_that_does_not_train_loads_no_torch(data: Path, tmp_path: Path)
     )
     command = [sys.executable, "-c", code, "fit", str(data), "-m", "popularity", "-o", str(tmp_path / "model"), "-q"]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+@pytest.fixture
+def tiny(tiny_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Settings: an encoder that is loaded at once."""
+    monkeypatch.setenv("EVERYLABEL_CACHE", str(tmp_path / "cache"))
+    return ["--set", "encoder.kind=static", "--set", f"encoder.teacher={tiny_folder}"]
+
+
+@pytest.mark.parametrize("arguments", [["--no-pairs"], ["--pair-share", "0"]])
+def test_without_pairs_hybrid_is_the_default(
+    run: Run, data: Path, tmp_path: Path, tiny: list[str], arguments: list[str]
+) -> None:
+    result = run("fit", data, *arguments, *tiny, "-o", tmp_path / "model")
+    assert result.exit_code == 0, result.output
+    assert manifest(tmp_path / "model")["method"] == "hybrid"
+    assert "fitted hybrid on 4 documents with 0 of 4 labels" in result.stderr
+    tagged = run("tag", tmp_path / "model", "--json", input="about aviation\n")
+    assert json.loads(tagged.stdout)["labels"][0]["id"] == "sky"
+
+
+def test_with_pairs_xr_linear_is_the_default(run: Run, data: Path, tmp_path: Path) -> None:
+    assert run("fit", data, "-o", tmp_path / "model").exit_code == 0
+    assert manifest(tmp_path / "model")["method"] == "xr-linear"
+
+
+def test_settings_without_a_method_are_those_of_the_default(run: Run, data: Path, tmp_path: Path) -> None:
+    """Which method it is, and whether it has the setting, is only known once the data are read."""
+    result = run("fit", data, "--set", "dense_weight=0.5", "-o", tmp_path / "model")
+    assert result.exit_code == 4
+    assert "unknown setting 'dense_weight'" in result.stderr
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.fixture
+def no_train(data: Path, tmp_path: Path) -> Path:
+    """The same data without the training documents."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for name in ("labels.jsonl", "test.jsonl"):
+        (folder / name).write_bytes((data / name).read_bytes())
+    return folder
+
+
+def test_a_vocabulary_alone(run: Run, no_train: Path, tmp_path: Path, tiny: list[str]) -> None:
+    result = run("fit", no_train, *tiny, "-o", tmp_path / "model")
+    assert result.exit_code == 0, result.output
+    assert f"{no_train} has no training documents: fitting on the vocabulary alone" in result.stderr
+    assert "fitted hybrid on 0 documents with 0 of 4 labels" in result.stderr
+    assert manifest(tmp_path / "model")["method"] == "hybrid"
+    measured = run("evaluate", tmp_path / "model", no_train, "--json")
+    assert measured.exit_code == 0, measured.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--method", "popularity"], "learns from labelled documents"),
+        (["--method", "tfidf", "--split", "dev"], "there is no split 'dev'"),
+        (["--method", "tfidf", "--label-share", "0.5"], "needs labelled documents"),
+        (["--method", "tfidf", "--pair-share", "0.5"], "needs labelled documents"),
+    ],
+)
+def test_what_a_vocabulary_alone_is_not_enough_for(
+    run: Run, no_train: Path, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    result = run("fit", no_train, *arguments, "-o", tmp_path / "model")
+    assert result.exit_code == 3
+    assert message in result.stderr
+    assert not (tmp_path / "model").exists()
+
+
+def counts(model: Path) -> list[int]:
+    """Documents of each label that the model learned from."""
+    found: list[int] = everylabel.load(model).state()["counts"].tolist()
+    return found
+
+
+def test_a_share_of_the_labels_or_of_the_pairs(run: Run, data: Path, tmp_path: Path) -> None:
+    """All pairs: sea 3, rail 1, sky 1, new 0."""
+
+    def learned(*arguments: str) -> list[int]:
+        result = run("fit", data, "--method", "popularity", *arguments, "-o", tmp_path / "model")
+        assert result.exit_code == 0, result.output
+        return counts(tmp_path / "model")
+
+    assert learned() == learned("--label-share", "1") == learned("--pair-share", "1") == [3, 1, 1, 0]
+    whole = load_dataset(data)
+    expected, chosen = keep_label_share(whole, 0.5)
+    assert learned("--label-share", "0.5") == expected.counts.tolist()
+    assert len(chosen) == 2
+    assert sum(expected.counts) < 5
+    few = learned("--pair-share", "0.4")
+    assert few == keep_pair_share(whole, 0.4).counts.tolist()
+    assert sum(few) == 2
+    both = keep_pair_share(expected, 0.5).counts.tolist()
+    assert learned("--label-share", "0.5", "--pair-share", "0.5") == both
+
+
+@pytest.mark.parametrize("option", ["--label-share", "--pair-share"])
+@pytest.mark.parametrize("share", ["1.5", "-0.1"])
+def test_shares_that_are_none(run: Run, data: Path, tmp_path: Path, option: str, share: str) -> None:
+    result = run("fit", data, "--method", "popularity", option, share, "-o", tmp_path / "model")
+    assert result.exit_code == 4
+    assert f"a share must be between 0 and 1, got {share}" in result.stderr
+
+
+def test_shares_and_no_pairs_contradict(run: Run, data: Path, tmp_path: Path) -> None:
+    result = run("fit", data, "--method", "tfidf", "--no-pairs", "--pair-share", "0.5", "-o", tmp_path / "model")
+    assert result.exit_code == 3
+    assert "no labelled pair" in result.stderr

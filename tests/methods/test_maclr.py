@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import create_autospec
 
 import numpy as np
 import pytest
@@ -348,8 +348,8 @@ def test_an_interrupted_fit_goes_on_to_the_same_vectors(
         stop_in(patch, call)
         with pytest.raises(KeyboardInterrupt):
             fitted(Maclr, static, data, **settings)
-    losses = Mock(side_effect=Learner.loss)
-    monkeypatch.setattr(Learner, "loss", lambda self, *args: losses(self, *args))
+    losses = create_autospec(Learner.loss, side_effect=Learner.loss)  # a function, so that it is still a method
+    monkeypatch.setattr(Learner, "loss", losses)
     with checkpointing(tmp_path):
         resumed = fitted(Maclr, static, data, **settings)
     assert losses.call_count == 18 - call - 1  # the step itself was finished first
