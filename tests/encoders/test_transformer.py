@@ -123,8 +123,8 @@ def test_wrong_weights_of_minilm_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_missing_package_names_the_extra() -> None:
-    with pytest.raises(ConfigError, match=r"pip install 'everylabel\[onnx\]'"):
-        pretrained.needed("no_such_module", "onnx")
+    with pytest.raises(ConfigError, match=r"pip install 'everylabel\[neural\]'"):
+        pretrained.needed("no_such_module")
 
 
 def test_words_tokenise_as_whole_texts(made_folder: Path) -> None:

@@ -39,7 +39,7 @@ class _Lemmas(dict[str, str]):
         self._find = partial(simplemma.lemmatize, lang=language)
 
     def __missing__(self, word: str) -> str:
-        lemma = self[word] = self._find(word).lower()
+        lemma = self[word] = str(self._find(word)).lower()
         return lemma
 
 
