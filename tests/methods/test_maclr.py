@@ -337,12 +337,15 @@ def stop_in(monkeypatch: pytest.MonkeyPatch, call: int) -> None:
     monkeypatch.setattr(Learner, "loss", watched)
 
 
-@pytest.mark.parametrize("call", [2, 9, 13])  # in stage I, with clusters of before; in stage II; in fine-tuning
+@pytest.mark.parametrize(
+    ("steps", "call"),
+    [(44, 4), (6, 2), (6, 9), (6, 13)],  # between two clusterings, whose weights are gone; in each of the three stages
+)
 def test_an_interrupted_fit_goes_on_to_the_same_vectors(
-    static: EncoderConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: int
+    static: EncoderConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: int, call: int
 ) -> None:
     data = DATA.with_pairs(pairs_from_lists([[i % 10] for i in range(len(DATA))], len(LABELS)))
-    settings: dict[str, Any] = {"steps": 6, "first_clusters": 2}
+    settings: dict[str, Any] = {"steps": steps, "first_clusters": 2}
     whole = fitted(Maclr, static, data, **settings)
     with monkeypatch.context() as patch, checkpointing(tmp_path):
         stop_in(patch, call)
@@ -352,7 +355,7 @@ def test_an_interrupted_fit_goes_on_to_the_same_vectors(
     monkeypatch.setattr(Learner, "loss", losses)
     with checkpointing(tmp_path):
         resumed = fitted(Maclr, static, data, **settings)
-    assert losses.call_count == 18 - call - 1  # the step itself was finished first
+    assert losses.call_count == 3 * steps - call - 1  # the step itself was finished first
     np.testing.assert_array_equal(vectors(resumed), vectors(whole))
     np.testing.assert_array_equal(resumed.rank(DATA.documents, 9).scores, whole.rank(DATA.documents, 9).scores)
 

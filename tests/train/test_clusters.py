@@ -53,6 +53,14 @@ def test_equal_rows_are_in_one_cluster_and_empty_clusters_do_no_harm() -> None:
     assert found[0] != found[50]
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_cluster_that_lost_its_rows_begins_again(seed: int) -> None:
+    """Nearly all rows are equal, so that all centres begin as the same one."""
+    rows = np.repeat(np.eye(2, dtype=np.float32), [60, 4], axis=0)
+    found = spherical_kmeans(rows, 2, np.random.default_rng(seed))
+    assert found[0] != found[-1]
+
+
 def test_blocks_and_samples_change_nothing_clear(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = blobs(2, 3)
     whole = spherical_kmeans(rows, 2, np.random.default_rng(5))
