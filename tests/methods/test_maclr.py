@@ -176,7 +176,8 @@ def test_fine_tuning_takes_the_pairs_at_half_the_rate(learner: New, monkeypatch:
     assert runs.shares == {"fine-tuning": 0.5}
     (pairs,) = runs.batches["fine-tuning"](0, rng()).pairs.values()
     columns = [label_of(text) for text in texts_in(pairs.y, made)]
-    assert columns == [3, 7, 9]
+    assert {3, 7, 9} < set(columns)  # and random labels, which are nobody's
+    assert len(set(columns)) == len(columns)
     rows = texts_in(pairs.x, made)
     expected = {DATA.documents.full_texts[i].replace("\n", " "): set(lists[i]) for i in (1, 3, 4)}
     found = {row: {columns[i] for i in np.flatnonzero(marked)} for row, marked in zip(rows, pairs.mask, strict=True)}

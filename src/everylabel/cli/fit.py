@@ -80,7 +80,7 @@ def fit(
     started = time.perf_counter()
     training = destination.with_name(f".{destination.name}.training")
     with _removed_when_done(training), progress(quiet):
-        dataset = _few_shot(_load(data, split, on_bad_row, no_pairs), label_share, pair_share)
+        dataset = _few_shot(_load(data, split, on_bad_row, no_pairs, quiet), label_share, pair_share)
         has_pairs = dataset.pairs is not None and dataset.pairs.nnz > 0
         model = configured(method, config, settings, DEFAULT_METHOD if has_pairs else DEFAULT_WITHOUT_PAIRS)
         with checkpointing(training, lambda: _fingerprint(model, dataset), curves) as checkpoints:
@@ -96,12 +96,13 @@ def fit(
         )
 
 
-def _load(data: Path, split: str, on_bad_row: Literal["error", "skip"], no_pairs: bool) -> Dataset:
+def _load(data: Path, split: str, on_bad_row: Literal["error", "skip"], no_pairs: bool, quiet: bool) -> Dataset:
     """The split; the vocabulary alone where there is no split to learn from."""
     from everylabel.data import Dataset, Documents, available_splits, load_dataset, load_labels
 
-    if split == "train" and data.is_dir() and split not in (found := available_splits(data)) and found:
-        note(f"{data} has no training documents: fitting on the vocabulary alone")
+    if split == "train" and data.is_dir() and split not in available_splits(data):
+        if not quiet:
+            note(f"{data} has no training documents: fitting on the vocabulary alone")
         return Dataset(Documents.of([]), load_labels(data), name=str(data))
     dataset = load_dataset(data, split, on_bad_row=on_bad_row)
     return dataset.without_pairs() if no_pairs else dataset

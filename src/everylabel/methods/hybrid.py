@@ -32,7 +32,7 @@ TOKENS_PER_WORD = 1.3
 
 @dataclass(kw_only=True)
 class Hybrid(Method):
-    """Score = (cosine of words + w x cosine of vectors) / (1 + w), at least 0."""
+    """Score = (cosine of words + w x (1 + cosine of vectors)) / (1 + 2w)."""
 
     name: ClassVar[str] = "hybrid"
     needs_pairs: ClassVar[bool] = False

@@ -98,8 +98,10 @@ class Learner:
         def batches(number: int, rng: np.random.Generator) -> Batch:
             at = drawn(len(rows), self.config.batch_size, number, self.seed)
             own = [labels[indptr[rows[i]] : indptr[rows[i] + 1]] for i in at]
-            columns, where = np.unique(np.concatenate(own), return_inverse=True)
+            others = rng.integers(len(self.dataset.labels), size=self.config.label_negatives)
+            columns = np.unique(np.concatenate([*own, others])).astype(np.int32)
             mask = np.zeros((len(at), len(columns)), bool)
+            where = np.searchsorted(columns, np.concatenate(own))
             mask[np.repeat(np.arange(len(at)), [len(row) for row in own]), where] = True
             return Batch({"pairs": Pairs(tokens.take(at), self.texts_of(columns, rng), mask=mask)})
 
@@ -124,7 +126,7 @@ class Learner:
                 losses[name] = info_nce(x, y, temperature)
             else:
                 losses[name] = supervised_contrastive(x, y, pairs.mask, temperature)
-            if batch.labels is not None:
+            if batch.labels is not None and "labels" not in losses:  # of the first kind of pairs, whose x are documents
                 twin, labels = towers.documents(pairs.x), towers.labels(batch.labels)
                 losses["labels"] = label_regularisation(x, twin, labels, temperature)
         return losses
