@@ -8,7 +8,7 @@ import sys
 
 from benchmarks.record import data_folder
 
-ALL = ("linear_peers", "scale", "quality", "tfidf_speed")
+ALL = ("linear_peers", "scale", "quality", "tfidf_speed", "encoding")
 
 
 def main() -> None:
@@ -19,6 +19,8 @@ def main() -> None:
     for name in ALL:
         print(f"== {name}", flush=True)
         subprocess.run([sys.executable, "-m", f"benchmarks.{name}", "--data", data], check=True)
+    print("== label_index", flush=True)
+    subprocess.run([sys.executable, "-m", "benchmarks.label_index"], check=True)
     subprocess.run([sys.executable, "-m", "benchmarks.tables"], check=True)
 
 
