@@ -20,7 +20,7 @@ HOSTILE = ["\ud800", "fish \ud800 sea", "\x00\x00", "a\x0cb\x1cc\x85d", "ðŸŸ ðŸ
 
 def train_a_step(encoder: Encoder) -> None:
     module: Any = encoder.module
-    optimiser = torch.optim.AdamW(module.parameters(), lr=0.01)
+    optimiser = torch.optim.SGD(module.parameters(), lr=0.01)
     module.train()
     loss = module(encoder.tokenize(TEXTS)).pow(2).sum()
     loss.backward()
