@@ -82,8 +82,8 @@ def quality_table(name: str, records: dict[str, list[dict[str, Any]]]) -> str:
         rows.append([row, *scores, fit, speed, f"{cells[0]['model_mb']:.0f}", memory, seeds])
     columns = ["row", *metrics, "fit s", "docs/s", "model MB", "peak GB", "seeds"]
     notes = (
-        "In %; several seeds: mean ± standard deviation. Fit and docs/s are from texts, and of the slowest seed "
-        "(others find a transformer's vectors in the cache); peak memory is that of the whole process, texts included."
+        "In %; several seeds: mean ± standard deviation. Fit and docs/s are from texts, of the slowest seed; peak "
+        "memory is that of the whole process, the texts included."
     )
     last = next(reversed(records.values()))[0]
     return f"{title}\n\n{table(columns, rows)}\n\n{notes}\n{remarks}\n\n{conditions(last)}\n"
