@@ -27,11 +27,6 @@ LABELS = LabelSet.of(Label(str(i), name) for i, name in enumerate(NAMES))
 TEXTS = ["the law", "the fish and the ship", "customs and tax", "wine", "the sea", "milk and trade"]
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
 def static(tiny_folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> EncoderConfig:
     monkeypatch.setenv("EVERYLABEL_CACHE", str(cache))

@@ -47,11 +47,6 @@ def documents(n: int = 24) -> Documents:
 DATA = Dataset(documents(), LABELS)
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
 def static(tiny_folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> EncoderConfig:
     monkeypatch.setenv("EVERYLABEL_CACHE", str(cache))

@@ -27,11 +27,6 @@ LABELS = LabelSet.of(
 TEXTS = ["the fish in the sea", "the law of the european union", "wine and milk", "the ship", "customs tax"]
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
 def static(tiny_folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> EncoderConfig:
     monkeypatch.setenv("EVERYLABEL_CACHE", str(cache))

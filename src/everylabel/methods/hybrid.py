@@ -19,6 +19,7 @@ from everylabel.errors import ConfigError
 from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
 from everylabel.text.matching import LabelMatcher, MatchConfig
+from everylabel.train.batches import TOKENS_PER_WORD
 from everylabel.types import FloatArray, Ranking
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 CANDIDATES = 300  # of each part; a label beyond them has the part's lowest score
 RANK_CONSTANT = 10  # of reciprocal-rank fusion
 LEAST_READ = 0.3  # weight of an encoder that reads next to nothing of a long document
-TOKENS_PER_WORD = 1.3
 
 
 @dataclass(kw_only=True)

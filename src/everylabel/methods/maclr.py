@@ -18,19 +18,14 @@ Cost of a step: one pass forward and back over a batch's tokens; of new clusters
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
-from everylabel.data.dataset import Dataset, Documents
+from everylabel.data.dataset import Dataset
 from everylabel.data.splits import in_order_of_ids
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError
-from everylabel.index.build import IndexKind
-from everylabel.methods.base import Method, State
+from everylabel.methods.semantic import Semantic
 from everylabel.text.matching import MatchConfig
-from everylabel.types import Ranking
-
-if TYPE_CHECKING:
-    from everylabel.methods.tower import Tower
 
 
 @dataclass(kw_only=True)
@@ -60,21 +55,17 @@ class SelfSupervision:
 
 
 @dataclass(kw_only=True)
-class Ict(Method):
-    """The inverse cloze task alone: row 1 of MACLR's ablation."""
+class Ict(Semantic):
+    """The inverse cloze task alone: row 1 of MACLR's ablation. Ranks as `semantic` does, by an encoder that learned."""
 
     name: ClassVar[str] = "ict"
-    needs_pairs: ClassVar[bool] = False
 
-    encoder: EncoderConfig = field(default_factory=EncoderConfig)
     learn: SelfSupervision = field(default_factory=SelfSupervision)
     match: MatchConfig = field(default_factory=MatchConfig)  # of the TF-IDF view
     fine_tune: bool = True  # learn from labelled documents, too, where there are some
-    center: bool = True
-    index: IndexKind = "auto"
 
     def check(self) -> None:
-        self.encoder.check()
+        super().check()
         self.learn.check()
         self.match.check()
 
@@ -90,18 +81,7 @@ class Ict(Method):
             learner.stage_two(self.match)
             if self.fine_tune and ordered.pairs is not None and ordered.pairs.nnz:
                 learner.fine_tune(ordered.pairs)
-        self.tower_: Tower = tower.index_labels(dataset.labels, self.index)
-
-    def _rank(self, documents: Documents, k: int) -> Ranking:
-        return self.tower_.rank(documents, k)
-
-    def _state(self) -> State:
-        return self.tower_.state("tower")
-
-    def _restore(self, state: State) -> None:
-        from everylabel.methods.tower import Tower
-
-        self.tower_ = Tower.restore(self.encoder, "tower", state)
+        self.tower_ = tower.index_labels(dataset.labels, self.index)
 
 
 @dataclass(kw_only=True)

@@ -1,8 +1,8 @@
 """One encoder for documents and labels, the labels' vectors in an index: what all dense methods without pairs are.
 
 A document's vector is centred: the mean vector of the training documents, what they all have in common, is taken away
-before its length is made 1. Long texts of one kind are otherwise all alike (eurlex57k, static: nDCG@5 4 without, 19
-with it). Labels are not centred. Cost: encoding the label texts once; a search a document (see `index/`).
+before its length is made 1. Long texts of one kind are otherwise all alike. Labels are not centred.
+Cost: encoding the label texts once; a search a document (see `index/`).
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def stop_words(language: str) -> tuple[str, ...]:
 def lemmatised(texts: Sequence[str], language: str) -> list[str]:
     """Each text's words (as `text.tfidf` finds them) in their base forms. About 5 million words a second.
 
-    An underscore separates words, as in names of software: cve-libraries gains 1.3 nDCG@5 by it.
+    An underscore separates words, as in names of software.
     """
     texts = [text.replace("_", " ") for text in texts]
     if language == "none":

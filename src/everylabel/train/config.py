@@ -18,7 +18,6 @@ class TrainConfig:
     evaluate_every: int = 0  # steps between two evaluations; 0: only after the last step
     patience: int = 0  # stop after so many evaluations in a row without a gain; 0: never stop early
     device: str = "auto"  # "cpu", "cuda", "cuda:1"; auto: the GPU when there is one
-    threads: int | None = None  # torch's; None: all cores. 1 for modules whose own kernels use the cores
     checkpoint_every: float = 60.0  # seconds between two checkpoints, where they are kept; 0: after every step
 
     def check(self) -> None:
@@ -28,8 +27,6 @@ class TrainConfig:
             raise ConfigError(f"warmup is a share of the steps, from 0 to 1; got {self.warmup}")
         if self.accumulate < 1:
             raise ConfigError(f"accumulate must be at least 1; got {self.accumulate}")
-        if self.threads is not None and self.threads < 1:
-            raise ConfigError(f"threads must be at least 1; got {self.threads}")
         for name in ("clip", "evaluate_every", "patience", "checkpoint_every"):
             if not getattr(self, name) >= 0:
                 raise ConfigError(f"{name} must be 0 or more; got {getattr(self, name)}")

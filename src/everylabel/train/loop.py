@@ -57,7 +57,7 @@ def train(
 
 
 def _train(run: Run) -> Iterator[Step]:
-    torch.set_num_threads(run.config.threads or n_threads())
+    torch.set_num_threads(n_threads())
     run.started = time.perf_counter()
     checkpoints = ambient()
     stage = checkpoints.stage(run.name, run.identity) if checkpoints else None
