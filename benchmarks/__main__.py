@@ -8,7 +8,7 @@ import sys
 
 from benchmarks.record import data_folder
 
-ALL = ("linear_peers", "scale", "quality", "tfidf_speed", "encoding")
+ALL = ("linear_peers", "scale", "quality", "choices", "tfidf_speed", "encoding")
 
 
 def main() -> None:

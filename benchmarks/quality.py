@@ -4,6 +4,7 @@ python -m benchmarks.quality --data DIR [--rows eurlex57k-xr-linear ...] [--spli
 
 A row may show its method less than all: `documents` (so many of the training documents), `pairs = "none"`,
 `label_share` or `pair_share` (few-shot). Metrics by band and unseen labels go by all training pairs in any case.
+`test_documents` ranks only so many of the split's documents. Rankings are kept in benchmarks/work, for comparisons.
 A row's cell (row, seed) whose result is there is skipped, so an interrupted run goes on where it stopped. Each cell
 runs in a process of its own, so that its peak memory is its own.
 """
@@ -11,6 +12,7 @@ runs in a process of its own, so that its peak memory is its own.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -24,8 +26,13 @@ from benchmarks.record import WORK, Watch, data_folder, peak_gb, read_result, wr
 
 if TYPE_CHECKING:
     from everylabel.data import Dataset
+    from everylabel.evaluate.metrics import Ratio
+    from everylabel.methods.base import Method
+    from everylabel.types import Ranking
 
 ROWS = Path(__file__).parent / "rows"
+RECALL_KS = (10, 50, 100)
+WITH_INTERVALS = ("P@1", "nDCG@5", "PSP@5", "R@100", "ZSR@10", "ZSR@100", "RP@5", "MRR")
 
 
 def read_row(name: str) -> dict[str, Any]:
@@ -56,12 +63,9 @@ def supervised(train: Dataset, spec: dict[str, Any], seed: int) -> Dataset:
 
     The documents are the same for every seed; the few-shot shares are drawn anew with each.
     """
-    import numpy as np
-
     from everylabel.data.splits import keep_label_share, keep_pair_share
 
-    if "documents" in spec and spec["documents"] < len(train):
-        train = train.subset(np.sort(np.random.default_rng(0).permutation(len(train))[: spec["documents"]]))
+    train = some(train, spec.get("documents", len(train)))
     if "label_share" in spec:
         return keep_label_share(train, spec["label_share"], seed)[0]
     if "pair_share" in spec:
@@ -69,20 +73,59 @@ def supervised(train: Dataset, spec: dict[str, Any], seed: int) -> Dataset:
     return train.without_pairs() if spec.get("pairs") == "none" else train
 
 
+def keep_ranking(name: str, ranking: Ranking) -> None:
+    import numpy as np
+
+    path = WORK / "rankings" / f"{Path(name).name}.npz"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(path, ids=ranking.ids, scores=ranking.scores)
+
+
+def some(data: Dataset, n: int) -> Dataset:
+    """So many documents, drawn at random, always the same."""
+    import numpy as np
+
+    return data if n >= len(data) else data.subset(np.sort(np.random.default_rng(0).permutation(len(data))[:n]))
+
+
+def fit(method: Method, dataset: Dataset, name: str) -> dict[str, dict[str, float]]:
+    """Fits; the steps and seconds of each training in it. One that was interrupted goes on where it stopped."""
+    if not hasattr(method, "encoder"):  # no torch in the memory of those that need none
+        method.fit(dataset)
+        return {}
+    from everylabel.train.checkpoint import checkpointing
+
+    folder = WORK / "checkpoints" / Path(name).name
+    with checkpointing(folder, repr(method)) as checkpoints:
+        method.fit(dataset)
+        lasts = {curve.stem: json.loads(curve.read_text().splitlines()[-1]) for curve in checkpoints.curves}
+    shutil.rmtree(folder, ignore_errors=True)
+    return {stage: {"steps": last["step"], "seconds": last["seconds"]} for stage, last in lasts.items()}
+
+
+def intervals(ratios: dict[str, Ratio]) -> dict[str, list[float]]:
+    """95%, over documents; of metrics that count for one at least."""
+    from everylabel.evaluate.significance import interval
+
+    counted = [key for key in WITH_INTERVALS if ratios[key].possible.any()]
+    return {key: [round(end, 5) for end in interval(ratios[key])] for key in counted}
+
+
 def run_cell(row: str, seed: int, data: Path, split: str) -> None:
     """Fit, save, load, rank and evaluate one row with one seed."""
     import everylabel
-    from everylabel.evaluate.metrics import evaluate
+    from everylabel.evaluate.metrics import by_document, evaluate, find_hits
 
     forget_vectors()
     spec, watch = read_row(row), Watch()
     folder = data / spec["data"]
     with watch("read"):
         train, test = load_train(folder), everylabel.load_dataset(folder, split)
+    test = some(test, spec.get("test_documents", len(test)))
     method = everylabel.method(spec["method"], random_state=seed, **spec.get("settings", {}))
     shown = supervised(train, spec, seed)
     with watch("fit"):
-        method.fit(shown)
+        stages = fit(method, shown, cell_name(row, seed, split))
     with tempfile.TemporaryDirectory() as temporary:
         with watch("save"):
             method.save(Path(temporary) / "model")
@@ -92,7 +135,9 @@ def run_cell(row: str, seed: int, data: Path, split: str) -> None:
     method.rank(test.documents.subset(range(2)), k=100)  # loads the compiled kernels
     with watch("rank"):
         ranking = method.rank(test.documents, k=100)
-    scores = evaluate(ranking, test.required_pairs, train.counts, len(train), recall_ks=(10, 50, 100))
+    keep_ranking(cell_name(row, seed, split), ranking)
+    scores = evaluate(ranking, test.required_pairs, train.counts, len(train), recall_ks=RECALL_KS)
+    ratios = by_document(find_hits(ranking, test.required_pairs), train.counts, len(train), recall_ks=RECALL_KS)
     values = {
         "row": row,
         "table": spec.get("table", "pairs"),
@@ -104,10 +149,12 @@ def run_cell(row: str, seed: int, data: Path, split: str) -> None:
         "settings": spec.get("settings", {}),
         "seed": seed,
         "seconds": watch.seconds,
+        "stages": stages,
         "documents_per_second": round(len(test) / watch.seconds["rank"], 1),
         "model_mb": round(size / 1e6, 1),
         "peak_gb": round(peak_gb(), 2),
         "scores": scores.to_json(),
+        "intervals": intervals(ratios),
     }
     write_result(cell_name(row, seed, split), values, f"python -m benchmarks.quality --rows {row} --split {split}")
 

@@ -12,6 +12,7 @@ from benchmarks.scale import SIZES
 
 QUALITY = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@1", "PSP@5", "R@10", "R@100", "ZSR@100", "tail-F1@5")
 NO_PAIRS = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@5", "R@10", "R@100", "ZSR@10", "ZSR@50", "ZSR@100", "RP@5", "MRR")
+INTERVALS = ("nDCG@5", "ZSR@100")
 PUBLISHED = """\
 What to compare with, eurlex57k test: PECOS and omikuji in the table of peers below; the best published neural model
 (OF-LAN, 8 GPUs) has nDCG@5 83.0, PSP@5 67.9 and ZSR@100 43 to 51. Linear models have ZSR 0 by construction."""
@@ -58,6 +59,13 @@ TITLES = {
         "labels1, labels5: all pairs of 1 % and 5 % of the labels; pairs1, pairs5: 1 % and 5 % of all pairs. Each "
         "seed draws others.",
     ),
+    "transformer": (
+        "## A transformer without pairs: training, and passages of long documents",
+        NO_PAIRS,
+        "2,000 training and 1,000 test documents. `maclr-minilm` trains all-MiniLM-L6-v2 on 64 tokens, 32 documents a "
+        "step, for 60 steps a stage: enough for what a step costs, not for what it could learn. `passages`: the "
+        "frozen encoder on the first 256 tokens, the mean of all passages of 256, and the best passage for each label.",
+    ),
 }
 
 
@@ -79,14 +87,50 @@ def quality_table(name: str, records: dict[str, list[dict[str, Any]]]) -> str:
         speed = f"{min(cell['documents_per_second'] for cell in cells):,.0f}"
         memory = f"{max(cell['peak_gb'] for cell in cells):.1f}"
         seeds = ", ".join(str(cell["seed"]) for cell in cells)
-        rows.append([row, *scores, fit, speed, f"{cells[0]['model_mb']:.0f}", memory, seeds])
-    columns = ["row", *metrics, "fit s", "docs/s", "model MB", "peak GB", "seeds"]
+        ends = [interval(cells[0], key) for key in INTERVALS]
+        step = thousand_steps(cells)
+        rows.append([row, *scores, *ends, fit, step, speed, f"{cells[0]['model_mb']:.0f}", memory, seeds])
+    ends = [f"{key}, 95%" for key in INTERVALS]
+    columns = ["row", *metrics, *ends, "fit s", "s/1,000 steps", "docs/s", "model MB", "peak GB", "seeds"]
+    empty = [i for i in range(len(columns)) if all(row[i] == "-" for row in rows)]  # metrics that the data has not
+    columns, *rows = [[cell for i, cell in enumerate(row) if i not in empty] for row in [columns, *rows]]
     notes = (
-        "In %; several seeds: mean ± standard deviation. Fit and docs/s are from texts, of the slowest seed; peak "
-        "memory is that of the whole process, the texts included."
+        "In %; several seeds: mean ± standard deviation. 95%: bootstrap interval over documents, first seed. Fit and "
+        "docs/s are from texts, of the slowest seed; peak memory is that of the whole process, the texts included."
     )
     last = next(reversed(records.values()))[0]
     return f"{title}\n\n{table(columns, rows)}\n\n{notes}\n{remarks}\n\n{conditions(last)}\n"
+
+
+def interval(cell: dict[str, Any], key: str) -> str:
+    ends = cell.get("intervals", {}).get(key)
+    return "-" if ends is None else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f}"
+
+
+def thousand_steps(cells: list[dict[str, Any]]) -> str:
+    """Seconds, over all stages; of methods that train step by step."""
+    stages = [stage for cell in cells for stage in cell.get("stages", {}).values()]
+    steps = sum(stage["steps"] for stage in stages)
+    return f"{1000 * sum(stage['seconds'] for stage in stages) / steps:.0f}" if steps else "-"
+
+
+def choices_section() -> str:
+    record = read_result("choices")
+    if record is None:
+        return ""
+    keys = {"eurlex57k": ("nDCG@5", "R@100"), "cve-libraries": ("nDCG@5", "R@100"), "esco-skills": ("RP@5", "MRR")}
+    rows = []
+    for method, choices in record["found"]["eurlex57k"].items():
+        for choice in choices:
+            found = [record["found"].get(data, {}).get(method, {}).get(choice, {}) for data in keys]
+            values = [own.get(key) for own, names in zip(found, keys.values(), strict=True) for key in names]
+            rows.append([method, choice, *("-" if value is None else f"{100 * value:.1f}" for value in values)])
+    columns = ["method", "setting", *(f"{data} {key}" for data, names in keys.items() for key in names)]
+    notes = (
+        f"At most {record['dev_documents']:,} dev documents of each, one setting changed at a time; the defaults were "
+        "chosen by these numbers."
+    )
+    return f"## Settings without pairs, on dev\n\n{table(columns, rows)}\n\n{notes}\n\n{conditions(record)}\n"
 
 
 def peers_section() -> str:
@@ -217,7 +261,7 @@ def index_section() -> str:
 
 
 def main() -> None:
-    quality = [quality_section(), peers_section()]
+    quality = [quality_section(), choices_section(), peers_section()]
     sections = [*quality, tfidf_section(), scale_section(), encoding_section(), index_section()]
     page = "# Results\n\nWritten by `python -m benchmarks.tables` from the JSON files beside this page.\n\n"
     (RESULTS / "README.md").write_text(page + "\n".join(section for section in sections if section), encoding="utf-8")

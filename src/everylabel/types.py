@@ -47,6 +47,15 @@ class Ranking(NamedTuple):
         return cls(np.full((n_docs, k), -1, np.int32), np.full((n_docs, k), -np.inf, np.float32))
 
     @classmethod
+    def best_of(cls, ids: IntArray, scores: FloatArray, k: int) -> Ranking:
+        """The top k of rows in any order; an id below 0 and a score of -inf is none. O(n m log m) for m a row."""
+        scores = np.where(ids >= 0, scores, -np.inf).astype(np.float32)
+        order = np.lexsort((ids, -scores), axis=1)[:, :k]
+        scores = np.take_along_axis(scores, order, 1)
+        ids = np.where(np.isfinite(scores), np.take_along_axis(ids, order, 1), -1).astype(np.int32)
+        return cls(ids, scores).top(k)
+
+    @classmethod
     def from_csr(cls, scores: Any, k: int) -> Ranking:
         """The top k of each row of a csr matrix of scores; absent entries are not ranked. O(nnz log nnz)."""
         scores = csr_matrix(scores)

@@ -228,11 +228,17 @@ def tiny(tiny_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return ["--set", "encoder.kind=static", "--set", f"encoder.teacher={tiny_folder}"]
 
 
+@pytest.fixture
+def learned(tiny_folder: Path) -> list[str]:
+    """The same for hybrid's own one."""
+    return ["--set", f"learned.teacher={tiny_folder}"]
+
+
 @pytest.mark.parametrize("arguments", [["--no-pairs"], ["--pair-share", "0"]])
 def test_without_pairs_hybrid_is_the_default(
-    run: Run, data: Path, tmp_path: Path, tiny: list[str], arguments: list[str]
+    run: Run, data: Path, tmp_path: Path, tiny: list[str], learned: list[str], arguments: list[str]
 ) -> None:
-    result = run("fit", data, *arguments, *tiny, "-o", tmp_path / "model")
+    result = run("fit", data, *arguments, *tiny, *learned, "-o", tmp_path / "model")
     assert result.exit_code == 0, result.output
     assert manifest(tmp_path / "model")["method"] == "hybrid"
     assert "fitted hybrid on 4 documents with 0 of 4 labels" in result.stderr
@@ -263,8 +269,8 @@ def no_train(data: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_vocabulary_alone(run: Run, no_train: Path, tmp_path: Path, tiny: list[str]) -> None:
-    result = run("fit", no_train, *tiny, "-o", tmp_path / "model")
+def test_a_vocabulary_alone(run: Run, no_train: Path, tmp_path: Path, tiny: list[str], learned: list[str]) -> None:
+    result = run("fit", no_train, *tiny, *learned, "-o", tmp_path / "model")
     assert result.exit_code == 0, result.output
     assert f"{no_train} has no training documents: fitting on the vocabulary alone" in result.stderr
     assert "fitted hybrid on 0 documents with 0 of 4 labels" in result.stderr

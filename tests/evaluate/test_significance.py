@@ -11,7 +11,7 @@ from scipy import stats
 from everylabel.data.dataset import pairs_from_lists
 from everylabel.errors import ConfigError, DataError
 from everylabel.evaluate.metrics import Hits, Ratio, by_document, find_hits
-from everylabel.evaluate.significance import macro_t_test, paired_bootstrap, sign_test
+from everylabel.evaluate.significance import interval, macro_t_test, paired_bootstrap, sign_test
 from everylabel.types import Ranking
 
 
@@ -149,3 +149,11 @@ def test_bootstrap_of_many_documents_is_quick() -> None:
     before = time.process_time()
     paired_bootstrap(a, b, n_resamples=1000)
     assert time.process_time() - before < 1
+
+
+def test_the_interval_of_a_mean_is_that_of_the_normal_distribution() -> None:
+    values = np.random.default_rng(0).random(2_000)
+    low, high = interval(means(list(values)))
+    error = 1.96 * values.std() / np.sqrt(len(values))
+    assert low == pytest.approx(values.mean() - error, abs=0.1 * error)
+    assert high == pytest.approx(values.mean() + error, abs=0.1 * error)

@@ -115,6 +115,13 @@ def paired_bootstrap(
     return Bootstrap(float(gained / possible), float(low), float(high), p_value)
 
 
+def interval(a: Ratio, *, n_resamples: int = 2000, random_state: int = 0) -> tuple[float, float]:
+    """The 95% percentile interval over documents of one system's metric."""
+    nothing = Ratio(np.zeros_like(a.gained), a.possible)
+    found = paired_bootstrap(a, nothing, n_resamples=n_resamples, random_state=random_state)
+    return found.low, found.high
+
+
 def _resampled_sums(columns: DoubleArray, n_resamples: int, random_state: int) -> DoubleArray:
     """Column sums of documents drawn with replacement, a row for each resample."""
     rng = np.random.default_rng(random_state)

@@ -1,14 +1,17 @@
-"""Label texts matched by words and by meaning, both scores in one ranking: what a user gets without a labelled pair.
+"""Label texts matched by words and by meaning, all scores in one ranking: what a user gets without a labelled pair.
 
-Words (text/matching.py) are exact where the text has the label's words, an encoder finds the others. The score is the
-sum of both cosines, the encoder's with a weight: `dense_weight` for a document that it reads whole, less for one of
-which it reads the beginning only. Ranks instead of scores (reciprocal-rank fusion) are worse on every data set tried.
-Cost of a document: that of both parts; the encoder's is the larger one.
+Words (text/matching.py) are exact where the text has the label's words. A pretrained transformer finds the others; it
+reads a document's beginning. Static embeddings read all of it, and have learned from the documents what goes with what
+(RTS, maclr.py; as pretrained where there are no documents). The score is the sum of the three cosines with weights:
+`dense_weight` for a document that the transformer reads whole, less for one of which it reads the beginning only.
+Ranks instead of scores (reciprocal-rank fusion) are worse on every data set tried.
+Cost of fitting: RTS, 10 passes over the documents; of a document: that of the parts, the transformer's is the largest.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -18,6 +21,7 @@ from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError
 from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
+from everylabel.methods.maclr import SelfSupervision
 from everylabel.text.matching import LabelMatcher, MatchConfig
 from everylabel.train.batches import TOKENS_PER_WORD
 from everylabel.types import FloatArray, Ranking
@@ -32,7 +36,7 @@ LEAST_READ = 0.3  # weight of an encoder that reads next to nothing of a long do
 
 @dataclass(kw_only=True)
 class Hybrid(Method):
-    """Score = (cosine of words + w x (1 + cosine of vectors)) / (1 + 2w)."""
+    """Score = the weighted mean of the cosine of words and (1 + cosine) / 2 of both encoders."""
 
     name: ClassVar[str] = "hybrid"
     needs_pairs: ClassVar[bool] = False
@@ -40,30 +44,45 @@ class Hybrid(Method):
     match: MatchConfig = field(default_factory=MatchConfig)
     encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(kind="minilm", max_tokens=64, onnx=True))
     dense_weight: float = 1.0
+    learned: EncoderConfig = field(default_factory=EncoderConfig)
+    learn: SelfSupervision = field(default_factory=lambda: SelfSupervision(task="segments"))
+    learned_weight: float = 0.5  # 0: without it, nothing is trained
     combine: Literal["scores", "ranks"] = "scores"
     index: IndexKind = "auto"
 
     def check(self) -> None:
         self.match.check()
         self.encoder.check()
-        if self.dense_weight < 0:
-            raise ConfigError(f"dense_weight must not be negative; got {self.dense_weight}")
+        self.learned.check()
+        self.learn.check()
+        for key in ("dense_weight", "learned_weight"):
+            if getattr(self, key) < 0:
+                raise ConfigError(f"{key} must not be negative; got {getattr(self, key)}")
 
     def _fit(self, dataset: Dataset) -> None:
+        from everylabel.methods.selfsup import learned_tower
         from everylabel.methods.tower import Tower
 
         documents, labels = dataset.documents, dataset.labels
         self.matcher_ = LabelMatcher(self.match).fit(documents, labels)
         tower = Tower.load(self.encoder, documents, labels, self.random_state, center=True)
         self.tower_: Tower = tower.index_labels(labels, self.index)
+        self.learned_: Tower | None = None
+        if self.learned_weight > 0:
+            learned = replace(self.learned, trainable=len(documents) > 0)
+            tower = learned_tower(learned, self.learn, dataset.without_pairs(), self.random_state)
+            self.learned_ = tower.index_labels(labels, self.index)
 
     def _rank(self, documents: Documents, k: int) -> Ranking:
         deep = min(max(k, CANDIDATES), len(self.labels_))
-        words, vectors = self.matcher_.rank(documents, deep), self.tower_.rank(documents, deep)
-        weights = self.dense_weight * self._read(documents)
+        words = self.matcher_.rank(documents, deep)
+        vectors, weights = [self.tower_.rank(documents, deep)], [self.dense_weight * self._read(documents)]
+        if self.learned_ is not None:
+            vectors.append(self.learned_.rank(documents, deep))
+            weights.append(np.full(len(documents), self.learned_weight, np.float32))
         if self.combine == "ranks":
-            return combined(by_rank(words), by_rank(vectors), weights, k)
-        return combined(words, vectors, 2 * weights, k)  # twice: the tower's score is (1 + cosine) / 2
+            return combined(by_rank(words), [by_rank(part) for part in vectors], weights, k)
+        return combined(words, vectors, [2 * weight for weight in weights], k)  # twice: a score is (1 + cosine) / 2
 
     def _read(self, documents: Documents) -> FloatArray:
         """How much an encoder's word counts: by the share of the document that it reads."""
@@ -74,13 +93,15 @@ class Hybrid(Method):
         return np.asarray(LEAST_READ + (1 - LEAST_READ) * np.minimum(1, limit / n_tokens), np.float32)
 
     def _state(self) -> State:
-        return self.matcher_.state("match") | self.tower_.state("tower")
+        learned = {} if self.learned_ is None else self.learned_.state("learned")
+        return self.matcher_.state("match") | self.tower_.state("tower") | learned
 
     def _restore(self, state: State) -> None:
         from everylabel.methods.tower import Tower
 
         self.matcher_ = LabelMatcher(self.match).restore("match", state)
         self.tower_ = Tower.restore(self.encoder, "tower", state)
+        self.learned_ = Tower.restore(self.learned, "learned", state) if self.learned_weight > 0 else None
 
 
 def by_rank(ranking: Ranking) -> Ranking:
@@ -89,23 +110,28 @@ def by_rank(ranking: Ranking) -> Ranking:
     return Ranking(ranking.ids, np.where(ranking.ids >= 0, places, -np.inf).astype(np.float32))
 
 
-def combined(words: Ranking, vectors: Ranking, weights: FloatArray, k: int) -> Ranking:
-    """(words + weight x vectors) / (1 + weight) of the labels of either; one that a part has not has its lowest score.
+def combined(words: Ranking, vectors: Sequence[Ranking], weights: Sequence[FloatArray], k: int) -> Ranking:
+    """(words + sum of weight x vectors) / (1 + sum of weights) of the labels of any part.
 
-    For words that is 0: they find every label that shares one. O(candidates log candidates) a document.
+    A label that a part has not has its lowest score; for words that is 0, they find every label that shares one.
+    O(candidates log candidates) a document.
     """
-    there = vectors.ids >= 0
-    lowest = np.where(there, vectors.scores, np.inf).min(axis=1, keepdims=True, initial=1)
-    ids = np.concatenate([words.ids, vectors.ids], axis=1)
-    one = np.concatenate([words.scores, np.zeros_like(vectors.scores)], axis=1)
-    other = np.concatenate([np.broadcast_to(lowest, words.scores.shape), np.where(there, vectors.scores, 0)], axis=1)
-    order = np.argsort(ids, axis=1, kind="stable")  # a label of both parts stands twice in a row, words first
-    ids, one, other = (np.take_along_axis(part, order, 1) for part in (ids, one, other))
-    again = ids[:, 1:] == ids[:, :-1]
-    other[:, :-1] = np.where(again, other[:, 1:], other[:, :-1])
-    scores = (one + weights[:, None] * other) / (1 + weights[:, None])
-    scores[:, 1:][again] = -np.inf
-    scores = np.where(ids >= 0, scores, -np.inf).astype(np.float32)
-    best = np.lexsort((ids, -scores), axis=1)[:, :k]
-    ids, scores = np.take_along_axis(ids, best, 1), np.take_along_axis(scores, best, 1)
-    return Ranking(np.where(np.isfinite(scores), ids, -1).astype(np.int32), scores).top(k)
+    there = [part.ids >= 0 for part in vectors]
+    lowest = [
+        np.where(own, part.scores, np.inf).min(axis=1, keepdims=True, initial=1)
+        for own, part in zip(there, vectors, strict=True)
+    ]
+    above = [np.where(words.ids >= 0, words.scores, 0)] + [
+        weight[:, None] * np.where(own, part.scores - least, 0)
+        for own, part, least, weight in zip(there, vectors, lowest, weights, strict=True)
+    ]
+    base = sum(weight[:, None] * least for weight, least in zip(weights, lowest, strict=True))
+    ids, gains = np.concatenate([words.ids, *(part.ids for part in vectors)], axis=1), np.concatenate(above, axis=1)
+    order = np.argsort(ids, axis=1, kind="stable")  # a label of several parts stands several times in a row
+    ids, gains = np.take_along_axis(ids, order, 1), np.take_along_axis(gains, order, 1)
+    total = gains.copy()
+    for distance in range(1, len(vectors) + 1):
+        total[:, :-distance] += np.where(ids[:, distance:] == ids[:, :-distance], gains[:, distance:], 0)
+    scores = (base + total) / (1 + sum(weights)[:, None])  # type: ignore[index]
+    scores[:, 1:][ids[:, 1:] == ids[:, :-1]] = -np.inf
+    return Ranking.best_of(ids, scores, k)

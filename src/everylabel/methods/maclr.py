@@ -18,10 +18,9 @@ Cost of a step: one pass forward and back over a batch's tokens; of new clusters
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from everylabel.data.dataset import Dataset
-from everylabel.data.splits import in_order_of_ids
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError
 from everylabel.methods.semantic import Semantic
@@ -70,17 +69,12 @@ class Ict(Semantic):
         self.match.check()
 
     def _fit(self, dataset: Dataset) -> None:
-        from everylabel.methods.selfsup import Learner
-        from everylabel.methods.tower import Tower
+        from everylabel.methods.selfsup import learned_tower
 
-        ordered = in_order_of_ids(dataset)
-        tower = Tower.load(self.encoder, ordered.documents, ordered.labels, self.random_state, center=self.center)
-        if self.encoder.trainable:
-            learner = Learner(self.learn, tower, ordered, self.random_state, self.index)
-            learner.stage_one()
-            learner.stage_two(self.match)
-            if self.fine_tune and ordered.pairs is not None and ordered.pairs.nnz:
-                learner.fine_tune(ordered.pairs)
+        settings: dict[str, Any] = {"match": self.match, "center": self.center, "index": self.index}
+        tower = learned_tower(
+            self.encoder, self.learn, dataset, self.random_state, fine_tune=self.fine_tune, **settings
+        )
         self.tower_ = tower.index_labels(dataset.labels, self.index)
 
 

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from everylabel.data.dataset import Dataset, Documents
-from everylabel.encoders.base import Tokens
+from everylabel.data.splits import in_order_of_ids
+from everylabel.encoders.base import EncoderConfig, Tokens
 from everylabel.methods.tower import Tower, Towers
 from everylabel.progress import say, task
 from everylabel.text.matching import LabelMatcher, MatchConfig, label_texts
@@ -43,6 +44,32 @@ class Pairs(NamedTuple):
 class Batch(NamedTuple):
     pairs: dict[str, Pairs]
     labels: Tokens | None = None  # negatives of the regularisation
+
+
+def learned_tower(
+    encoder: EncoderConfig,
+    learn: SelfSupervision,
+    dataset: Dataset,
+    seed: int,
+    *,
+    match: MatchConfig | None = None,
+    center: bool = True,
+    index: IndexKind = "auto",
+    fine_tune: bool = True,
+) -> Tower:
+    """The encoder after both stages, and after fine-tuning where there are pairs; its labels are not in the index yet.
+
+    An encoder that is not trainable is the pretrained one. `match` is that of the TF-IDF view.
+    """
+    ordered = in_order_of_ids(dataset)
+    tower = Tower.load(encoder, ordered.documents, ordered.labels, seed, center=center)
+    if encoder.trainable:
+        learner = Learner(learn, tower, ordered, seed, index)
+        learner.stage_one()
+        learner.stage_two(match or MatchConfig())
+        if fine_tune and ordered.pairs is not None and ordered.pairs.nnz:
+            learner.fine_tune(ordered.pairs)
+    return tower
 
 
 class Learner:

@@ -125,8 +125,4 @@ def first_of_each(ids: IntArray, scores: FloatArray, k: int) -> Ranking:
     again = np.zeros(ids.shape, bool)
     ordered = np.take_along_axis(ids, by_id, 1)
     np.put_along_axis(again, by_id[:, 1:], ordered[:, 1:] == ordered[:, :-1], 1)
-    scores = np.where(again | (ids < 0), -np.inf, scores).astype(np.float32)
-    order = np.lexsort((ids, -scores), axis=1)[:, :k]
-    scores = np.take_along_axis(scores, order, 1)
-    ids = np.where(np.isfinite(scores), np.take_along_axis(ids, order, 1), -1).astype(np.int32)
-    return Ranking(ids, scores).top(k)
+    return Ranking.best_of(ids, np.where(again, -np.inf, scores), k)
