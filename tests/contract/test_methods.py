@@ -15,7 +15,7 @@ import pytest
 
 import everylabel
 from everylabel import config
-from everylabel.data.dataset import Dataset, Documents, LabelSet
+from everylabel.data.dataset import Dataset, Documents, LabelSet, pairs_from_lists
 from everylabel.errors import ConfigError, DataError, NotFittedError
 from everylabel.methods.base import Method
 from everylabel.registry import METHODS, method_class
@@ -179,6 +179,21 @@ def test_identical_after_save_and_load(fitted: Method, toy: Any, tmp_path: Path)
     assert_identical(loaded.rank(texts, 20), fitted.rank(texts, 20))
     loaded.save(tmp_path / "again")
     assert_identical(everylabel.load(tmp_path / "again").rank(texts, 20), fitted.rank(texts, 20))
+
+
+def test_calibration_keeps_rankings_and_is_saved(fitted: Method, toy: Any, tmp_path: Path) -> None:
+    fitted.save(tmp_path / "model")
+    method = everylabel.load(tmp_path / "model")  # a copy: the fitted one is only to be read
+    held_out = dataclasses.replace(
+        toy.train, documents=Documents.of(toy.double), pairs=pairs_from_lists(toy.double_answers, len(toy.train.labels))
+    )
+    texts = toy.single + toy.double + HOSTILE
+    before, found = method.rank(texts, 20), method.calibrate(held_out).rank(texts, 20)
+    np.testing.assert_array_equal(found.ids, before.ids)
+    assert not np.array_equal(found.scores, before.scores)
+    assert_ranking(found, len(texts), 20, len(toy.train.labels))
+    method.save(tmp_path / "calibrated")
+    assert_identical(everylabel.load(tmp_path / "calibrated").rank(texts, 20), found)
 
 
 def test_the_dataset_stays_as_it_was(new: Fit, toy: Any) -> None:

@@ -6,9 +6,8 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_matrix
 
-from everylabel.data.dataset import Dataset, LabelSet
+from everylabel.data.dataset import Dataset, LabelSet, pairs_in
 from everylabel.evaluate.metrics import Ratio, by_document, evaluate, find_hits
 from everylabel.evaluate.report import Scores
 from everylabel.methods.base import Method
@@ -60,15 +59,10 @@ def score(method: Method, data: Dataset) -> Evaluation:
 
 def match_labels(known: LabelSet, train_counts: LongArray, data: Dataset) -> Truth:
     """O(labels + pairs)."""
-    column = dict(known.index)
-    for label in data.labels.labels:
-        column.setdefault(label.id, len(column))
-    to_column = np.array([column[label.id] for label in data.labels.labels], np.int32)
-    pairs = data.required_pairs
-    moved = csr_matrix((pairs.data, to_column[pairs.indices], pairs.indptr), shape=(pairs.shape[0], len(column)))
-    n_unknown = len(column) - len(known)
+    pairs = pairs_in(known, data)
+    n_unknown = pairs.shape[1] - len(known)
     counts = np.concatenate([train_counts, np.zeros(n_unknown, train_counts.dtype)])
-    return Truth(moved, counts, n_unknown, int((moved.indices >= len(known)).sum()))
+    return Truth(pairs, counts, n_unknown, int((pairs.indices >= len(known)).sum()))
 
 
 def rank_all(method: Method, data: Dataset, k: int) -> Ranking:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from everylabel.errors import DataError
-from everylabel.types import Csr, LongArray
+from everylabel.types import Csr, IntArray, LongArray
 
 
 @dataclass(frozen=True)
@@ -172,6 +173,30 @@ def binary(matrix: Csr) -> Csr:
     pairs.sort_indices()
     pairs.data[:] = 1
     return pairs
+
+
+def pairs_in(labels: LabelSet, dataset: Dataset) -> Csr:
+    """The data's pairs in another vocabulary, matched by ids; labels that it has not get columns after its own."""
+    column = dict(labels.index)
+    for label in dataset.labels.labels:
+        column.setdefault(label.id, len(column))
+    to_column = np.array([column[label.id] for label in dataset.labels.labels], np.int32)
+    pairs = dataset.required_pairs
+    moved = csr_matrix((pairs.data, to_column[pairs.indices], pairs.indptr), shape=(pairs.shape[0], len(column)))
+    return binary(moved)
+
+
+def contains(pairs: Csr, ids: IntArray) -> NDArray[np.bool_]:
+    """Whether (row, id) is among the sorted pairs, for each entry of ids (n_docs, k). O(n k log pairs)."""
+    n_docs, n_labels = pairs.shape
+    if pairs.nnz == 0 or ids.size == 0:
+        return np.zeros(ids.shape, np.bool_)
+    first = np.arange(n_docs, dtype=np.int64) * n_labels
+    keys = np.repeat(first, np.diff(pairs.indptr)) + pairs.indices
+    wanted = first[:, None] + ids
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    # padding (-1) has the key of the previous document's last label: it has to be ruled out by itself
+    return np.asarray((keys[at] == wanted) & (ids >= 0))
 
 
 def pairs_from_lists(label_lists: Iterable[Iterable[int]], n_labels: int) -> Csr:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everylabel.data.bands import BANDS, in_band
-from everylabel.data.dataset import binary
+from everylabel.data.dataset import binary, contains
 from everylabel.errors import ConfigError, DataError
 from everylabel.evaluate.report import CurvePoint as CurvePoint
 from everylabel.evaluate.report import Scores as Scores
@@ -101,7 +101,7 @@ def find_hits(
     counted = np.diff(truth.indptr) > 0
     if empty == "zero":
         counted = np.ones_like(counted)
-    return Hits(ids=ranking.ids, hit=_contains(truth, ranking.ids), truth=truth, counted=counted)
+    return Hits(ids=ranking.ids, hit=contains(truth, ranking.ids), truth=truth, counted=counted)
 
 
 def restrict(ranking: Ranking, labels: BoolArray, k: int | None = None) -> Ranking:
@@ -127,21 +127,8 @@ def _without_pairs(ranking: Ranking, truth: Csr, pairs: Csr) -> tuple[Ranking, C
     if pairs.shape != truth.shape:
         raise DataError(f"filter_labels must have the shape of the truth, {truth.shape}; got {pairs.shape}")
     pairs = binary(pairs)
-    keep = (ranking.ids >= 0) & ~_contains(pairs, ranking.ids)
+    keep = (ranking.ids >= 0) & ~contains(pairs, ranking.ids)
     return _close_up(ranking, keep), binary(truth - truth.multiply(pairs))
-
-
-def _contains(pairs: Csr, ids: IntArray) -> BoolArray:
-    """Whether (row, id) is among the sorted pairs, for each entry of ids."""
-    n_docs, n_labels = pairs.shape
-    if pairs.nnz == 0 or ids.size == 0:
-        return np.zeros(ids.shape, np.bool_)
-    first = np.arange(n_docs, dtype=np.int64) * n_labels
-    keys = np.repeat(first, np.diff(pairs.indptr)) + pairs.indices
-    wanted = first[:, None] + ids
-    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    # padding (-1) has the key of the previous document's last label: it has to be ruled out by itself
-    return np.asarray((keys[at] == wanted) & (ids >= 0))
 
 
 def _check(ranking: Ranking, truth: Csr) -> None:

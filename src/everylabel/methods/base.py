@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from everylabel.data.dataset import Dataset, Documents, LabelSet
+from everylabel.data.dataset import Dataset, Documents, LabelSet, pairs_in
 from everylabel.errors import ConfigError, DataError, NotFittedError
+from everylabel.methods.calibrate import DEPTH, Calibration
 from everylabel.types import LongArray, Ranking
 
 State = dict[str, Any]
@@ -40,18 +41,25 @@ class Method(ABC):
         self.labels_: LabelSet = dataset.labels
         self.counts_: LongArray = dataset.counts
         self.n_train_: int = len(dataset)
+        self.calibration_: Calibration | None = None
         self._fit(dataset)
         return self
 
     def rank(self, texts: Documents | Sequence[str], k: int = 10) -> Ranking:
-        """The k best labels of each text, scores in 0..1, best first."""
+        """The k best labels of each text, scores in 0..1, best first; probabilities once the method is calibrated."""
+        found = self._scored(texts, k)
+        return found if self.calibration_ is None else self.calibration_.apply(found)
+
+    def calibrate(self, dataset: Dataset, ranking: Ranking | None = None) -> Self:
+        """Learn from held-out labelled documents what a score is worth: rankings stay, scores become probabilities.
+
+        The documents must not be those of `fit`, where scores are higher. Labels are matched by their ids. `ranking`
+        saves the time to rank: these documents as the method ranks them uncalibrated, DEPTH of `calibrate.py` deep.
+        """
         self._require_fitted()
-        if k < 1:
-            raise DataError(f"k must be at least 1; got {k}")
-        documents = Documents.of(texts)
-        if len(documents) == 0:
-            return Ranking.empty(0, k)
-        return self._rank(documents, min(k, len(self.labels_))).top(k)
+        pairs = pairs_in(self.labels_, dataset)
+        self.calibration_ = Calibration.learn(ranking or self._scored(dataset.documents, DEPTH), pairs)
+        return self
 
     def save(self, path: str | Path, *, overwrite: bool = True) -> None:
         """Write the model folder, atomically; see `everylabel.store`."""
@@ -65,14 +73,26 @@ class Method(ABC):
 
     def state(self) -> State:
         self._require_fitted()
-        return {"counts": self.counts_, "n_train": self.n_train_, **self._state()}
+        calibration = {} if self.calibration_ is None else self.calibration_.state()
+        return {"counts": self.counts_, "n_train": self.n_train_, **calibration, **self._state()}
 
     def restore(self, labels: LabelSet, state: State) -> Self:
         self.labels_ = labels
         self.counts_ = state["counts"]
         self.n_train_ = state["n_train"]
+        self.calibration_ = Calibration.restored(state)
         self._restore(state)
         return self
+
+    def _scored(self, texts: Documents | Sequence[str], k: int) -> Ranking:
+        """What `rank` returns, before any calibration."""
+        self._require_fitted()
+        if k < 1:
+            raise DataError(f"k must be at least 1; got {k}")
+        documents = Documents.of(texts)
+        if len(documents) == 0:
+            return Ranking.empty(0, k)
+        return self._rank(documents, min(k, len(self.labels_))).top(k)
 
     def _require_fitted(self) -> None:
         if not hasattr(self, "labels_"):

@@ -1,0 +1,91 @@
+"""Scores as probabilities: a strictly increasing map, learned from held-out documents, that changes no ranking.
+
+Centred isotonic regression (Oron and Flournoy, Centered Isotonic Regression: Point and Interval Estimation for
+Dose-Response Studies, 2017): isotonic regression of hits on scores, then straight lines through the centres of its
+flat blocks. It has no shape that a method's scores could miss: cosines, sigmoids and shares all fit. Beta calibration
+(three parameters) was as good with some hundred pairs, and many times worse on scores of another shape.
+
+One map for all labels. A second one for labels without training pairs would follow their scores better, but could
+lift such a label above one with a higher score: the ranking would then depend on the calibration. How far one map is
+off for them is measured instead (`evaluate/calibration.py`, the band `unseen`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
+
+from everylabel.data.dataset import contains
+from everylabel.errors import DataError
+from everylabel.types import Csr, FloatArray, Ranking
+
+DEPTH = 100  # ranks learned from: deeper than users look, so that low scores are learned too
+LEAST_SLOPE = 1e-3  # of the map, everywhere: unequal scores never become equal
+PRIOR = 1.0  # pairs of the average share, added to each block: a block of hits alone is no certainty
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The map: straight lines between knots, level outside of them, and everywhere a slope of at least LEAST_SLOPE."""
+
+    scores: NDArray[np.float64]  # of the knots, ascending
+    probabilities: NDArray[np.float64]  # of the knots, never falling, inside 0..1
+
+    @classmethod
+    def learn(cls, ranking: Ranking, pairs: Csr) -> Self:
+        """From a ranking of held-out documents and their pairs; documents without any are left out. O(pairs log pairs).
+
+        Only what is ranked counts, hits and misses alike, as a user only sees what is ranked.
+        """
+        ids, scores = ranking.top(min(DEPTH, ranking.k))
+        ranked = (ids >= 0) & (np.diff(pairs.indptr) > 0)[:, None]
+        if not ranked.any():
+            raise DataError(
+                "no label is ranked for any labelled document, so there is nothing to calibrate on; give other ones"
+            )
+        return cls.of_pairs(scores[ranked], contains(pairs, ids)[ranked])
+
+    @classmethod
+    def of_pairs(cls, scores: FloatArray, hits: NDArray[np.bool_]) -> Self:
+        """From at least one score in 0..1 and whether it was a hit."""
+        at, group = np.unique(np.asarray(scores, np.float64), return_inverse=True)
+        weights = np.bincount(group).astype(np.float64)
+        shares = np.bincount(group, weights=hits) / weights
+        first = isotonic_regression(shares, weights=weights).blocks[:-1]  # where each flat block begins
+        sizes = np.add.reduceat(weights, first)
+        average = (hits.sum() + 1) / (len(hits) + 2)
+        smoothed = (np.add.reduceat(weights * shares, first) + PRIOR * average) / (sizes + PRIOR)
+        # a small block moves further towards the average than a large one, which may put it out of order
+        return cls(np.add.reduceat(weights * at, first) / sizes, np.asarray(isotonic_regression(smoothed).x))
+
+    def probability(self, scores: FloatArray) -> FloatArray:
+        """The probability of each score, inside 0..1; -inf, the score of no label, stays."""
+        inside = np.clip(scores, 0, 1).astype(np.float64)
+        lines = np.interp(inside, self.scores, self.probabilities)
+        found = (1 - LEAST_SLOPE) * lines + LEAST_SLOPE * inside
+        return np.where(np.isneginf(scores), -np.inf, found).astype(np.float32)
+
+    def apply(self, ranking: Ranking) -> Ranking:
+        """The same labels in the same order, with probabilities. O(n k log knots)."""
+        found = self.probability(ranking.scores)
+        for rank in range(1, ranking.k):
+            # float32 may run out of digits: unequal scores stay unequal, or equal ones had to be in the order of ids
+            above, tied = found[:, rank - 1], ranking.scores[:, rank] == ranking.scores[:, rank - 1]
+            found[:, rank] = np.where(
+                tied, above, np.minimum(found[:, rank], np.nextafter(above, -1, dtype=np.float32))
+            )
+        return Ranking(ranking.ids, found)
+
+    def state(self) -> dict[str, Any]:
+        return {"calibration/scores": self.scores, "calibration/probabilities": self.probabilities}
+
+    @classmethod
+    def restored(cls, state: dict[str, Any]) -> Self | None:
+        """None from the state of a method that was not calibrated."""
+        if "calibration/scores" not in state:
+            return None
+        return cls(state["calibration/scores"], state["calibration/probabilities"])
