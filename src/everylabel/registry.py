@@ -29,6 +29,16 @@ METHODS: dict[str, Entry] = {
         "labelled documents",
         "one linear classifier per label against all documents: the flat variant of xr-linear",
     ),
+    "matchxml": Entry(
+        "everylabel.methods.matchxml:MatchXml",
+        "labelled documents",
+        "an encoder fine-tuned down a tree of labels, its vectors beside TF-IDF in a linear ranker",
+    ),
+    "xr-transformer": Entry(
+        "everylabel.methods.matchxml:XrTransformer",
+        "labelled documents",
+        "what matchxml is without label vectors of its own, text-label matching and sentence embedding",
+    ),
     "knn": Entry(
         "everylabel.methods.neighbours:NearestNeighbours",
         "labelled documents",

@@ -47,7 +47,7 @@ class LinearRanker:
         for t in range(tree.depth):
             if t > 0 and self.matcher_negatives:
                 candidates = candidates + self._matched(features, levels, t)
-            positives = _documents_of_nodes(labels_in_order, tree, t + 1)
+            positives = documents_of_nodes(labels_in_order, tree, t + 1)
             name = f"linear ranker, level {t + 1} of {tree.depth}"
             seed = self.random_state + t
             levels.append(
@@ -121,7 +121,7 @@ class LinearRanker:
         return result
 
 
-def _documents_of_nodes(labels_in_order: Csr, tree: LabelTree, level: int) -> Csr:
+def documents_of_nodes(labels_in_order: Csr, tree: LabelTree, level: int) -> Csr:
     """Documents x nodes of a level: where a document has at least one label below the node."""
     if level == tree.depth:
         return labels_in_order

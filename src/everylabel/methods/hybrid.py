@@ -116,22 +116,11 @@ def combined(words: Ranking, vectors: Sequence[Ranking], weights: Sequence[Float
     A label that a part has not has its lowest score; for words that is 0, they find every label that shares one.
     O(candidates log candidates) a document.
     """
-    there = [part.ids >= 0 for part in vectors]
-    lowest = [
-        np.where(own, part.scores, np.inf).min(axis=1, keepdims=True, initial=1)
-        for own, part in zip(there, vectors, strict=True)
-    ]
-    above = [np.where(words.ids >= 0, words.scores, 0)] + [
-        weight[:, None] * np.where(own, part.scores - least, 0)
-        for own, part, least, weight in zip(there, vectors, lowest, weights, strict=True)
+    lowest = [np.where(part.ids >= 0, part.scores, np.inf).min(axis=1, keepdims=True, initial=1) for part in vectors]
+    above = [
+        Ranking(part.ids, weight[:, None] * np.where(part.ids >= 0, part.scores - least, 0))
+        for part, least, weight in zip(vectors, lowest, weights, strict=True)
     ]
     base = sum(weight[:, None] * least for weight, least in zip(weights, lowest, strict=True))
-    ids, gains = np.concatenate([words.ids, *(part.ids for part in vectors)], axis=1), np.concatenate(above, axis=1)
-    order = np.argsort(ids, axis=1, kind="stable")  # a label of several parts stands several times in a row
-    ids, gains = np.take_along_axis(ids, order, 1), np.take_along_axis(gains, order, 1)
-    total = gains.copy()
-    for distance in range(1, len(vectors) + 1):
-        total[:, :-distance] += np.where(ids[:, distance:] == ids[:, :-distance], gains[:, distance:], 0)
-    scores = (base + total) / (1 + sum(weights)[:, None])  # type: ignore[index]
-    scores[:, 1:][ids[:, 1:] == ids[:, :-1]] = -np.inf
-    return Ranking.best_of(ids, scores, k)
+    found = Ranking.summed([words, *above], k)
+    return Ranking(found.ids, (found.scores + base) / (1 + sum(weights)[:, None]))  # type: ignore[index]

@@ -1,8 +1,9 @@
-"""The contrastive losses of MACLR ("Extreme Zero-Shot Learning for Extreme Text Classification", eq. 2 to 4).
+"""The contrastive losses of MACLR ("Extreme Zero-Shot Learning for Extreme Text Classification", eq. 2 to 4), and those
+over shortlists of labels.
 
-One deviation for all of them: the paper sums over the batch, these are means, so that a learning rate does not depend
-on the size of the batch. Similarity is the dot product of the vectors as they are given: normalise them before for
-cosine. The paper has no temperature, which is a temperature of 1. Cost: one n x m matrix of similarities.
+One deviation for all of MACLR's: the paper sums over the batch, these are means, so that a learning rate does not
+depend on the size of the batch. Similarity is the dot product of the vectors as they are given: normalise them before
+for cosine. The paper has no temperature, which is a temperature of 1. Cost: one n x m matrix of similarities.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-__all__ = ["info_nce", "label_regularisation", "supervised_contrastive"]
+__all__ = ["info_nce", "label_regularisation", "of_positives", "squared_hinge", "supervised_contrastive"]
 
 
 def info_nce(x: Tensor, y: Tensor, temperature: float = 1.0) -> Tensor:
@@ -35,11 +36,23 @@ def supervised_contrastive(
     `positives` is a boolean mask, rows of x by rows of y. A row without a positive has nothing to say and is skipped,
     and 0 comes out when none has one. With the identity as the mask it is `info_nce`.
     """
-    mask = _as_mask(positives, x)
-    shares = functional.log_softmax(x @ y.T / temperature, dim=1)
+    return of_positives(x @ y.T / temperature, positives)
+
+
+def of_positives(logits: Tensor, positives: Tensor | NDArray[np.bool_]) -> Tensor:
+    """The mean over rows of the mean over their positives of -log softmax; rows without a positive are skipped."""
+    mask = _as_mask(positives, logits)
+    shares = functional.log_softmax(logits, dim=1)
     counts = mask.sum(dim=1)
     losses = -shares.masked_fill(~mask, 0).sum(dim=1) / counts.clamp(min=1)
     return losses.sum() / (counts > 0).sum().clamp(min=1)
+
+
+def squared_hinge(scores: Tensor, positives: Any, there: Any) -> Tensor:
+    """The mean over rows of the sum of max(0, 1 - y x score)^2, y = 1 for positives, -1 for others that are there."""
+    signs = 2.0 * _as_mask(positives, scores) - 1
+    losses = functional.relu(1 - signs * scores).square()
+    return losses.masked_fill(~_as_mask(there, scores), 0).sum(dim=1).mean()
 
 
 def label_regularisation(x: Tensor, twin: Tensor, labels: Tensor, temperature: float = 1.0) -> Tensor:
