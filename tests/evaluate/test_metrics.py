@@ -118,6 +118,8 @@ def test_bands_have_macro_f1_recall_and_sizes() -> None:
     assert [bands[name]["docs"] for name in bands] == [2, 1, 2, 2, 3]
     assert bands["tail"]["R@3"] == pytest.approx((0 + 1) / 2)
     assert bands["all"]["R@3"] == scores()["R@3"]
+    assert [bands[name]["P@3"] for name in bands] == pytest.approx([1 / 9, 1 / 9, 1 / 9, 2 / 9, 5 / 9])
+    assert bands["all"]["P@3"] == scores()["P@3"]
 
 
 def test_tail_f1_is_over_all_tail_labels_and_also_over_those_with_a_test_document() -> None:

@@ -169,6 +169,7 @@ def test_every_band_agrees_with_the_slow_implementation(problem: Problem) -> Non
             f"F1@{F1_K}": mean([slow_f1(docs, label) for label in band]),
             f"F1-tested@{F1_K}": mean([slow_f1(docs, label) for label in tested]),
         }
+        expected[f"P@{F1_K}"] = mean([len(set(ranked[:F1_K]) & true & band) / F1_K for ranked, true in docs])
         for k in (F1_K, *RECALL_KS):
             expected[f"R@{k}"] = mean([slow_share(ranked[:k], true, len(true)) for ranked, true in having])
         assert got[name] == pytest.approx(expected, nan_ok=True)

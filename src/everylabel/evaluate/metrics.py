@@ -280,7 +280,8 @@ def by_band(
     """Each band and "all": numbers of labels (also those with a test document), of pairs, of documents; F1 and recall.
 
     Macro-F1 is over all labels of the band, "F1-tested" over those that a test document has. Recall is the mean over
-    the documents with a label of the band, so that the unseen band's is ZSR.
+    the documents with a label of the band, so that the unseen band's is ZSR. Precision is the part of P@k that comes
+    from the band's labels: the parts add up to P@k.
     """
     counts = label_counts(hits, k)
     f1, tested = counts.f1, counts.true > 0
@@ -295,6 +296,7 @@ def by_band(
             "docs": int(recalls[k].possible.sum()),
             f"F1@{k}": _mean_or_nan(f1[mask]),
             f"F1-tested@{k}": _mean_or_nan(f1[mask & tested]),
+            f"P@{k}": _mean(hits, (hits.hit[:, :k] & mask[hits.ids[:, :k]]).sum(axis=1) / k).value,
             **{f"R@{at}": ratio.value for at, ratio in recalls.items()},
         }
     return bands
