@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from everylabel.train.losses import info_nce, label_regularisation, supervised_contrastive
+from everylabel.train.losses import info_nce, label_regularisation, of_positives, squared_hinge, supervised_contrastive
 
 Floats = NDArray[np.float64]
 shapes = given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(1, 7), st.sampled_from([0.05, 0.5, 1.0]))
@@ -104,3 +104,25 @@ def test_the_size_of_the_batch_does_not_scale_the_gradient() -> None:
     assert once.grad is not None
     assert twice.grad is not None
     torch.testing.assert_close(twice.grad.sum(0), once.grad[0])
+
+
+def test_squared_hinge_by_hand() -> None:
+    scores = tensor(np.array([[0.5, -2.0, 9.0], [3.0, 0.0, 9.0]]))
+    positives, there = np.array([[True, False, False], [True, False, False]]), np.array([[True, True, False]] * 2)
+    loss = squared_hinge(scores, positives, there)
+    assert loss.item() == pytest.approx((0.25 + 1) / 2)
+    loss.backward()
+    assert scores.grad is not None
+    assert scores.grad.tolist() == [[-0.5, 0, 0], [0, 1, 0]]
+
+
+def test_padded_places_of_a_shortlist_count_for_nothing() -> None:
+    logits = tensor(np.array([[1.0, 2.0, 5.0]]))
+    padded = logits.masked_fill(torch.tensor([[False, False, True]]), -torch.inf)
+    positives = np.array([[True, False, False]])
+    loss = of_positives(padded, positives)
+    assert loss.item() == pytest.approx(np.log(1 + np.e))
+    loss.backward()
+    assert logits.grad is not None
+    assert logits.grad[0, 2].item() == 0
+    assert torch.isfinite(logits.grad).all()

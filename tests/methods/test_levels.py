@@ -1,0 +1,94 @@
+"""Fine-tuning down a tree: shortlists, the linear start of a head, the search of a level, and what is learned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from tests.encoders import conftest as encoders
+
+from everylabel.data.dataset import pairs_from_lists
+from everylabel.encoders.base import EncoderConfig
+from everylabel.encoders.build import load_encoder
+from everylabel.methods.levels import Levels, Shortlists, best_nodes, bootstrapped
+from everylabel.methods.matchxml import FineTuning
+from everylabel.tree.build import LabelTree
+
+tiny_folder = encoders.made_folder
+WORDS = ["wine", "law", "fish", "customs", "ship", "tax", "milk", "sea"]
+TREE = LabelTree(np.arange(8, dtype=np.int32), (np.array([0, 2]), np.array([0, 4, 8])))
+TEXTS = [f"{WORDS[i]} {WORDS[i]} the {WORDS[(i + 1) % 4 + 4 * (i // 4)]}" for i in range(8)] * 4
+PAIRS = pairs_from_lists([[i, (i + 1) % 4 + 4 * (i // 4)] for i in range(8)] * 4, 8)
+
+
+def levels(folder: Path, kind: str = "static", **settings: object) -> Levels:
+    config = EncoderConfig(teacher=str(folder)) if kind == "static" else EncoderConfig(kind=str(folder))
+    fine_tuning = FineTuning(batch_size=8, negatives=2, **settings)  # type: ignore[arg-type]
+    return Levels(fine_tuning, load_encoder(config), TEXTS, seed=0)
+
+
+@pytest.fixture(autouse=True)
+def own_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVERYLABEL_CACHE", str(cache))
+
+
+def test_a_shortlist_has_the_own_nodes_first_and_others_below_the_branches(tiny_folder: Path) -> None:
+    first_branch = csr_matrix(np.tile([[1.0, 0.0]], (len(TEXTS), 1)))
+    batches = Shortlists(levels(tiny_folder), PAIRS, first_branch, TREE.children[1])
+    batch = batches(0, np.random.default_rng(0))
+    assert batch.texts.n_rows == 8
+    for nodes, hits, there in zip(batch.nodes, batch.hits, batch.there, strict=True):
+        own, others = nodes[hits], nodes[there & ~hits]
+        assert len(own) == 2
+        assert own.tolist() in [sorted(pair.tolist()) for pair in np.split(PAIRS.indices, len(TEXTS))]
+        assert len(others) == 2
+        assert others.max() < 4  # below the first branch
+        assert not set(own) & set(others)
+
+
+def test_a_head_starts_as_the_linear_model() -> None:
+    rng = np.random.default_rng(0)
+    centres = np.eye(4, 6, dtype=np.float32)
+    vectors = np.repeat(centres, 10, axis=0) + rng.normal(0, 0.05, (40, 6)).astype(np.float32)
+    own = csr_matrix(np.repeat(np.eye(4), 10, axis=0))
+    head = bootstrapped(vectors, own, csr_matrix(np.ones((40, 1))), np.array([0, 4]), seed=0)
+    assert head.shape == (4, 7)
+    scores = vectors @ head[:, :-1].T + head[:, -1]
+    assert (scores.argmax(axis=1) == np.repeat(np.arange(4), 10)).all()
+    assert scores[np.arange(40), np.repeat(np.arange(4), 10)].min() > 0
+
+
+def test_the_best_nodes_are_looked_for_below_the_branches_only() -> None:
+    vectors = np.array([[1, 0], [0, 1]], np.float32)
+    head = np.array([[3, 0, 0], [1, 0, 0.5], [2, 2, 0], [0, 1, 0]], np.float32)
+    above = csr_matrix(np.array([[1, 0], [1, 1]], np.float32))
+    found = best_nodes(vectors, head, above, np.array([0, 2, 4]), beam=2).toarray()
+    assert found.tolist() == [[1, 1, 0, 0], [0, 0, 1, 1]]
+
+
+@pytest.mark.parametrize("kind", ["static", "transformer"])
+@pytest.mark.parametrize("settings", [{"balance": 1.0}, {"balance": 0.5}, {"balance": 0.0}, {"matching": False}])
+def test_texts_of_the_same_labels_move_together(tiny_folder: Path, kind: str, settings: dict[str, float]) -> None:
+    rate = {"lr": 0.05} if kind == "static" else {"lr": 1e-3}
+    tuned = levels(tiny_folder, kind, epochs=4, **rate, **settings)
+    shared = (PAIRS @ PAIRS.T).toarray()[:8, :8]
+    before = tuned.encoder.encode(TEXTS[:8])
+    tuned.fine_tune(PAIRS, TREE)
+    after = tuned.encoder.encode(TEXTS[:8])
+
+    def gap(vectors: np.ndarray) -> float:
+        cosines = vectors @ vectors.T
+        return float(cosines[shared == 1].mean() - cosines[shared == 0].mean())
+
+    assert gap(after) > gap(before) + 0.02
+
+
+def test_fine_tuning_is_the_same_under_a_seed(tiny_folder: Path) -> None:
+    vectors = []
+    for _ in range(2):
+        tuned = levels(tiny_folder, epochs=1)
+        tuned.fine_tune(PAIRS, TREE)
+        vectors.append(tuned.encoder.encode(TEXTS[:8]))
+    np.testing.assert_array_equal(vectors[0], vectors[1])
