@@ -89,6 +89,14 @@ def test_members_differ_and_their_mean_is_the_ensemble(settings: dict[str, Any])
     assert found.scores[0] == pytest.approx(expected, abs=1e-6)
 
 
+def test_without_two_labels_together_the_tree_is_made_from_documents(settings: dict[str, Any]) -> None:
+    single = Dataset(
+        Documents.of([f"{word} the" for word in WORDS]), LABELS, pairs_from_lists([[i] for i in range(8)], 9)
+    )
+    found = MatchXml(**settings).fit(single).rank(WORDS, 1)
+    assert found.ids[:, 0].tolist() == list(range(8))
+
+
 def test_a_bag_of_words_has_no_texts_to_encode(settings: dict[str, Any]) -> None:
     bag = Documents(["1"], [""], [""], pairs_from_lists([[0]], 3))
     with pytest.raises(DataError, match="bag of words"):

@@ -111,7 +111,7 @@ def test_squared_hinge_by_hand() -> None:
     positives, there = np.array([[True, False, False], [True, False, False]]), np.array([[True, True, False]] * 2)
     loss = squared_hinge(scores, positives, there)
     assert loss.item() == pytest.approx((0.25 + 1) / 2)
-    loss.backward()
+    loss.backward()  # type: ignore[no-untyped-call]
     assert scores.grad is not None
     assert scores.grad.tolist() == [[-0.5, 0, 0], [0, 1, 0]]
 
@@ -122,7 +122,7 @@ def test_padded_places_of_a_shortlist_count_for_nothing() -> None:
     positives = np.array([[True, False, False]])
     loss = of_positives(padded, positives)
     assert loss.item() == pytest.approx(np.log(1 + np.e))
-    loss.backward()
+    loss.backward()  # type: ignore[no-untyped-call]
     assert logits.grad is not None
     assert logits.grad[0, 2].item() == 0
     assert torch.isfinite(logits.grad).all()

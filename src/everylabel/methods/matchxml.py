@@ -26,6 +26,7 @@ from everylabel.errors import ConfigError
 from everylabel.linear.ranker import LinearRanker
 from everylabel.linear.solver import Features, SolverConfig
 from everylabel.methods.base import Method, State
+from everylabel.progress import say
 from everylabel.text.matching import require_texts
 from everylabel.text.tfidf import DocumentFeatures, TfidfConfig
 from everylabel.tree.build import build_tree, flat_tree, pifa
@@ -205,6 +206,9 @@ class Member:
         if self.config.tree == "pifa":
             return pifa(X, own)
         vectors, known = label2vec(own, self.config.label2vec, self.seed)
+        if not known.any():
+            say("no document has two labels: the tree is made from the labels' documents instead of label2vec")
+            return pifa(X, own)
         return vectors if known.all() else completed(vectors, known, pifa(X, own))
 
     def joined(self, X: Csr, tuned: FloatArray | None, sentences: FloatArray | None) -> Features:

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from everylabel.errors import ConfigError
+from everylabel.linear.nearest import InvertedLists
 from everylabel.progress import task
 from everylabel.types import Csr, FloatArray
 from everylabel.vectors import unit_rows
 
 RESEMBLING = 10  # labels whose vectors stand in for a missing one
-_CHUNK = 256  # labels compared at a time
 
 
 @dataclass(kw_only=True, frozen=True)
@@ -95,14 +95,7 @@ def completed(vectors: FloatArray, known: NDArray[np.bool_], features: Csr) -> F
     if not len(missing) or not len(there):
         return result
     rows = csr_matrix(unit_rows(csr_matrix(features, dtype=np.float32)))
-    columns = csr_matrix(rows[there].T)
-    for first in range(0, len(missing), _CHUNK):
-        own = missing[first : first + _CHUNK]
-        likeness = csr_matrix(rows[own] @ columns)
-        for i, label in enumerate(own):
-            span = slice(likeness.indptr[i], likeness.indptr[i + 1])
-            shares, others = likeness.data[span], likeness.indices[span]
-            best = np.lexsort((others, -shares))[:RESEMBLING]
-            result[label] = shares[best] @ result[there[others[best]]]
-    result[missing] = unit_rows(result[missing])
+    found = InvertedLists.of(rows[there]).nearest(rows[missing], RESEMBLING)
+    shares = np.where(found.ids >= 0, found.scores, 0)
+    result[missing] = unit_rows(np.einsum("ij,ijd->id", shares, result[there[found.ids]]))
     return result
