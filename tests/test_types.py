@@ -80,3 +80,28 @@ def test_from_csr_takes_any_matrix(kind: Any) -> None:
 
 def test_from_csr_without_documents() -> None:
     assert Ranking.from_csr(csr_matrix((0, 4)), 2).ids.shape == (0, 2)
+
+
+@given(entries, st.integers(1, 8), st.integers(0, 99))
+@settings(max_examples=60)
+def test_best_of_rows_in_any_order(matrix: dict[tuple[int, int], float], k: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    ids, scores = np.full((4, 8), -1), np.zeros((4, 8), np.float32)  # a place without a label has any score
+    for row in range(4):
+        own = [(label, score) for (doc, label), score in matrix.items() if doc == row]
+        for place, (label, score) in zip(rng.permutation(8), own, strict=False):
+            ids[row, place], scores[row, place] = label, score
+    assert_equal(Ranking.best_of(ids.astype(np.int32), scores, k), *slow_top(matrix, 4, k))
+
+
+@given(st.lists(entries, min_size=1, max_size=3), st.integers(1, 12))
+@settings(max_examples=60)
+def test_summed(parts: list[dict[tuple[int, int], float]], k: int) -> None:
+    tops = [slow_top(part, 4, 5) for part in parts]
+    rankings = [Ranking(ids.astype(np.int32), scores.astype(np.float32)) for ids, scores in tops]
+    total: dict[tuple[int, int], float] = {}
+    for found in rankings:
+        for row, column in np.argwhere(found.ids >= 0):
+            key = (int(row), int(found.ids[row, column]))
+            total[key] = total.get(key, 0) + float(found.scores[row, column])
+    assert_equal(Ranking.summed(rankings, k), *slow_top(total, 4, k))
