@@ -84,6 +84,26 @@ METHODS: dict[str, Entry] = {
         "documents, label texts",
         "an encoder that learns which random segments and titles are of the same text",
     ),
+    "depl": Entry(
+        "everylabel.methods.depl:Depl",
+        "labelled documents, label texts",
+        "a dual encoder that finds labels by their names and by keywords from a linear classifier: for rare labels",
+    ),
+    "depl+cls": Entry(
+        "everylabel.methods.depl:DeplCls",
+        "labelled documents, label texts",
+        "depl and a classifier on one encoder, trained together: frequent labels, too",
+    ),
+    "de-ret": Entry(
+        "everylabel.methods.depl:DeRet",
+        "labelled documents, label texts",
+        "a dual encoder that finds labels by their names: depl without keywords",
+    ),
+    "classifier": Entry(
+        "everylabel.methods.depl:Classifier",
+        "labelled documents",
+        "an encoder with one linear classifier per label on top, trained together",
+    ),
     "popularity": Entry(
         "everylabel.methods.popularity:Popularity",
         "labelled documents",

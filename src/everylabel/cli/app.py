@@ -9,10 +9,12 @@ import typer
 from everylabel import __version__
 from everylabel.cli.compare import compare
 from everylabel.cli.convert import convert
+from everylabel.cli.curves import curves
 from everylabel.cli.demo import demo
 from everylabel.cli.evaluate import evaluate
 from everylabel.cli.fit import fit
 from everylabel.cli.inspect import inspect
+from everylabel.cli.labels import labels
 from everylabel.cli.methods import methods
 from everylabel.cli.sample import sample
 from everylabel.cli.tag import tag
@@ -45,5 +47,6 @@ def everylabel(
     """
 
 
-for command in (demo, sample, inspect, convert, methods, fit, tag, evaluate, compare):
+for command in (demo, sample, inspect, convert, methods, fit, tag, evaluate, compare, curves):
     app.command()(command)
+app.add_typer(labels)
