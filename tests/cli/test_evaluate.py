@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from tests.cli.conftest import Run, write_data, write_lines
+
+from everylabel.data import sample
 
 
 def test_the_tables(run: Run, model: Path, data: Path) -> None:
@@ -25,6 +29,112 @@ def test_the_json(run: Run, model: Path, data: Path) -> None:
     assert found["bands"]["unseen"]["R@10"] == 0
     assert set(found["bands"]) == {"head", "middle", "tail", "unseen", "all"}
     assert (found["method"], found["split"], found["n_docs"], found["n_labels"]) == ("popularity", "test", 3, 4)
+
+
+@pytest.fixture(scope="module")
+def sampled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample corpus, which has a dev split."""
+    folder = tmp_path_factory.mktemp("sample")
+    sample(folder / "data")
+    return folder / "data"
+
+
+@pytest.mark.parametrize(("arguments", "state"), [([], "calibrated"), (["--no-calibrate"], "not calibrated")])
+def test_how_far_scores_are_from_probabilities(
+    run: Run, sampled: Path, tmp_path: Path, arguments: list[str], state: str
+) -> None:
+    model = tmp_path / "model"
+    assert run("fit", sampled, "--method", "tfidf", *arguments, "-o", model).exit_code == 0
+    found = json.loads(run("evaluate", model, sampled, "--json", "--quiet").stdout)["calibration"]
+    assert found["calibrated"] is (state == "calibrated")
+    assert found["k"] == 10
+    assert 0 < found["tail"]["pairs"] < found["seen"]["pairs"] < found["all"]["pairs"] <= 920
+    assert found["seen"]["pairs"] + found["unseen"]["pairs"] == found["all"]["pairs"]
+    for name in ("all", "seen", "tail", "unseen"):
+        bins = found[name]["bins"]
+        error = sum(one["pairs"] * abs(one["probability"] - one["share"]) for one in bins) / found[name]["pairs"]
+        assert found[name]["ECE"] == pytest.approx(error)
+    ece = {name: f"{100 * found[name]['ECE']:.1f}" for name in ("all", "seen", "tail", "unseen")}
+    line = run("evaluate", model, sampled).stdout.splitlines()[-1]
+    assert line == (
+        f"expected calibration error of the top 10, {state}: {ece['all']} "
+        f"(seen labels {ece['seen']}, tail {ece['tail']}, unseen {ece['unseen']})"
+    )
+
+
+def test_a_method_that_suggests_no_unseen_label_has_no_error_for_them(run: Run, model: Path, data: Path) -> None:
+    found = json.loads(run("evaluate", model, data, "--json").stdout)["calibration"]
+    assert found["unseen"] == {"ECE": None, "pairs": 0, "bins": []}
+    assert "unseen -)" in run("evaluate", model, data).stdout
+
+
+def svg_text(file: Path) -> str:
+    return " ".join(ElementTree.parse(file).getroot().itertext())
+
+
+def test_pictures_of_one_model(run: Run, model: Path, data: Path, tmp_path: Path) -> None:
+    result = run("evaluate", model, data, "--plots", tmp_path / "new" / "plots")
+    assert result.exit_code == 0, result.output
+    files = sorted(path.name for path in (tmp_path / "new" / "plots").iterdir())
+    assert files == [f"{name}.{kind}" for name in ("bands", "frequency", "reliability") for kind in ("png", "svg")]
+    assert "wrote frequency, bands, reliability to" in result.stderr
+    assert "popularity" in svg_text(tmp_path / "new" / "plots" / "frequency.svg")
+    assert "all: ECE" in svg_text(tmp_path / "new" / "plots" / "reliability.svg")
+
+
+def test_pictures_of_several_methods(run: Run, sampled: Path, tmp_path: Path) -> None:
+    methods = ["popularity", "tfidf", "bm25"]
+    result = run("compare", sampled, "--methods", ",".join(methods), "--plots", tmp_path / "plots", "--json")
+    assert result.exit_code == 0, result.output
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [row["calibration"]["calibrated"] for row in rows] == [False] * 3
+    for picture in ("frequency", "bands", "reliability"):
+        text = svg_text(tmp_path / "plots" / f"{picture}.svg")
+        assert all(name in text for name in methods)
+
+
+def test_plots_without_matplotlib_say_what_to_install_before_any_work(
+    run: Run, model: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    (tmp_path / "curves").mkdir()
+    for command in (
+        ["evaluate", model, data],
+        ["compare", data, "--methods", "popularity"],
+        ["curves", tmp_path / "curves"],
+    ):
+        result = run(*command, "--plots", tmp_path / "plots")
+        assert result.exit_code == 4
+        assert "pip install 'everylabel[plots]'" in result.stderr
+        assert result.stdout == ""
+    assert run("evaluate", model, data).exit_code == 0
+    assert not (tmp_path / "plots").exists()
+
+
+def test_training_curves(run: Run, tmp_path: Path) -> None:
+    for folder, name in (("a", "stage-1"), ("a", "stage-2"), ("b", "stage-1")):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        lines: list[dict[str, object]] = [{"step": i, "loss": 1 / i} for i in range(1, 30)]
+        write_lines(tmp_path / folder / f"{name}.jsonl", [*lines, {"step": 30, "loss": None, "score": 0.5}])
+    result = run("curves", tmp_path / "a", "--plots", tmp_path / "plots")
+    assert result.exit_code == 0, result.output
+    assert {"stage-1", "stage-2", "step", "score of the evaluation"} <= set(words(tmp_path / "plots" / "training.svg"))
+    assert run("curves", tmp_path / "a", tmp_path / "b" / "stage-1.jsonl", "--plots", tmp_path / "plots").exit_code == 0
+    names = {str(tmp_path / name) for name in ("a/stage-1", "a/stage-2", "b/stage-1")}
+    assert names <= set(words(tmp_path / "plots" / "training.svg"))
+
+
+def words(file: Path) -> list[str]:
+    return [text.strip() for text in ElementTree.parse(file).getroot().itertext()]
+
+
+def test_what_is_no_training_curve(run: Run, data: Path, tmp_path: Path) -> None:
+    for path in (tmp_path, data, data / "labels.jsonl"):
+        result = run("curves", path, "--plots", tmp_path / "plots")
+        assert result.exit_code == 3
+        assert "no loss curve here" in result.stderr
+    assert run("curves", tmp_path / "missing", "--plots", tmp_path / "plots").exit_code == 2
+    assert run("curves", tmp_path).exit_code == 2
 
 
 def test_labels_are_matched_by_id_and_unknown_ones_count_as_missed(run: Run, model: Path, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def data(rows: list[list[tuple[float, bool]]]) -> tuple[Ranking, Csr]:
     return Ranking.best_of(ids, scores, N_LABELS), truth
 
 
-def slow_ece(rows: list[list[tuple[float, bool]]], k: int, n_bins: int) -> float:
+def slow_ece(rows: list[list[tuple[float, bool]]], k: int, n_bins: int, least: int) -> float:
     """A pair at a time. A bin begins at each score that is n/n_bins further down the sorted list."""
     pairs = []
     for row in rows:
@@ -37,6 +37,8 @@ def slow_ece(rows: list[list[tuple[float, bool]]], k: int, n_bins: int) -> float
             pairs += [(float(np.float32(row[label][0])), row[label][1]) for label in best]
     if not pairs:
         return float("nan")
+    while n_bins > 1 and n_bins * least > len(pairs):
+        n_bins -= 1
     ordered = sorted(score for score, _ in pairs)
     edges = {ordered[i * len(ordered) // n_bins] for i in range(1, n_bins)}
     bins: dict[int, list[tuple[float, bool]]] = {}
@@ -50,25 +52,25 @@ def slow_ece(rows: list[list[tuple[float, bool]]], k: int, n_bins: int) -> float
     return error
 
 
-@given(st.lists(ROW, min_size=1, max_size=12), st.integers(1, 7), st.integers(1, 20))
-def test_as_the_slow_one(rows: list[list[tuple[float, bool]]], k: int, n_bins: int) -> None:
-    found = reliability(*data(rows), k=k, n_bins=n_bins)
-    assert found.ece == pytest.approx(slow_ece(rows, k, n_bins), nan_ok=True)
+@given(st.lists(ROW, min_size=1, max_size=12), st.integers(1, 7), st.integers(1, 20), st.integers(1, 9))
+def test_as_the_slow_one(rows: list[list[tuple[float, bool]]], k: int, n_bins: int, least: int) -> None:
+    found = reliability(*data(rows), k=k, n_bins=n_bins, least=least)
+    assert found.ece == pytest.approx(slow_ece(rows, k, n_bins, least), nan_ok=True)
     assert len(found.bins) <= n_bins
     assert [one.probability for one in found.bins] == sorted({one.probability for one in found.bins})
 
 
 @given(st.lists(ROW, min_size=1, max_size=12), st.randoms(use_true_random=False))
 def test_the_order_of_documents_does_not_matter(rows: list[list[tuple[float, bool]]], random: object) -> None:
-    before = reliability(*data(rows))
+    before = reliability(*data(rows), least=2)
     random.shuffle(rows)  # type: ignore[attr-defined]
-    after = reliability(*data(rows))
+    after = reliability(*data(rows), least=2)
     np.testing.assert_allclose(np.array(before.bins), np.array(after.bins))
 
 
 def test_bins_by_hand() -> None:
     rows = [[(1.0, True), (0.5, False)], [(1.0, False), (0.5, True)], [(1.0, True), (0.25, False)], [(0.9, False)]]
-    found = reliability(*data(rows), n_bins=2)  # the last document has no true label, and is left out
+    found = reliability(*data(rows), n_bins=2, least=1)  # the last document has no true label, and is left out
     np.testing.assert_allclose(found.bins, [Bin(1.25 / 3, 1 / 3, 3), Bin(1, 2 / 3, 3)])
     assert found.ece == pytest.approx((abs(1.25 - 1) + abs(3 - 2)) / 6)
     assert found.pairs == 6
@@ -91,6 +93,7 @@ def test_seen_tail_and_unseen_labels_apart() -> None:
     found = by_seen(*data(rows), counts)
     assert {name: one.pairs for name, one in found.items()} == {"all": 6, "seen": 4, "tail": 2, "unseen": 2}
     assert found["tail"].ece == pytest.approx(0.1)
+    assert len(found["all"].bins) == 1  # six pairs are too few for more
     assert found["unseen"].ece == pytest.approx(0.2)
     assert by_seen(*data(rows), counts, k=2)["unseen"].pairs == 0
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from everylabel.cli.drawing import draw, ready_to_draw
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import Data, Json, OnBadRow, Quiet, Split
+from everylabel.cli.options import Data, Json, OnBadRow, Plots, Quiet, Split
 from everylabel.cli.output import print_json
 from everylabel.cli.progress import progress
 
@@ -29,6 +30,7 @@ def compare(
     methods: Annotated[str, typer.Option("--methods", "-m", metavar="A,B", help="Methods, separated by commas.")],
     split: Split = "test",
     json: Json = False,
+    plots: Plots = None,
     on_bad_row: OnBadRow = "error",
     quiet: Quiet = False,
 ) -> None:
@@ -47,22 +49,27 @@ def compare(
         raise typer.BadParameter(
             f"expected different names such as xr-linear,knn; got {methods!r}", param_hint="--methods"
         )
+    if plots is not None:
+        ready_to_draw()
     unfitted = [configured(name, None, None) for name in names]
     with progress(quiet):
         train = load_dataset(data, "train", on_bad_row=on_bad_row)
         held_out = load_dataset(data, split, on_bad_row=on_bad_row)
     if not json:
         _print_heading(names, split, train, held_out)
-    first: Evaluation | None = None
+    results: dict[str, Evaluation] = {}
     for method in unfitted:
         with progress(quiet):
             seconds, result = _run(method, train, held_out)
+        first = results.get(names[0])
         differences = {key: _difference(result, first, key) for key in COMPARED} if first else {}
-        first = first or result
+        results[method.name] = result
         if json:
             print_json(_as_json(method.name, names[0], seconds, result, differences), indent=None)
         else:
             _print_row(names, method.name, seconds, result, differences.get(MAIN))
+    if plots is not None:
+        draw(results, plots, quiet=quiet)
 
 
 def _run(method: Method, train: Dataset, held_out: Dataset) -> tuple[float, Evaluation]:
@@ -85,7 +92,7 @@ def _as_json(
 ) -> dict[str, Any]:
     about = {"method": name, "fit_seconds": round(seconds, 3), "docs_per_second": round(result.docs_per_second, 1)}
     against = {"first": first, **{key: value._asdict() for key, value in differences.items()}} if differences else None
-    return about | {"difference": against} | result.scores.to_json()
+    return about | {"difference": against, "calibration": result.calibration_json()} | result.scores.to_json()
 
 
 def _print_heading(names: list[str], split: str, train: Dataset, held_out: Dataset) -> None:

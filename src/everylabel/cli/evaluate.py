@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from everylabel.cli.drawing import draw, ready_to_draw
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import Data, Json, Model, OnBadRow, Quiet, Split
+from everylabel.cli.options import Data, Json, Model, OnBadRow, Plots, Quiet, Split
 from everylabel.cli.output import note, print_json
 from everylabel.cli.progress import progress
 
@@ -14,25 +15,31 @@ def evaluate(
     data: Data,
     split: Split = "test",
     json: Json = False,
+    plots: Plots = None,
     on_bad_row: OnBadRow = "error",
     quiet: Quiet = False,
 ) -> None:
     """Print the metrics of a model on labelled data: percentages in tables, fractions in JSON.
 
-    Labels are matched by id. Labels of the data that the model does not know count as missed.
+    Labels are matched by id. Labels of the data that the model does not know count as missed. The expected calibration
+    error is how far scores are from probabilities: a score of 0.3 should be right in 30 % of the cases.
 
-    Example: everylabel evaluate MODEL DATA --split dev
+    Example: everylabel evaluate MODEL DATA --split dev --plots pictures
     """
     from everylabel.cli.scoring import score
-    from everylabel.cli.tables import print_bands, print_overall
+    from everylabel.cli.tables import print_bands, print_calibration, print_overall
     from everylabel.data import load_dataset
     from everylabel.store import load
 
+    if plots is not None:
+        ready_to_draw()
     with progress(quiet):
         method = load(model)
         dataset = load_dataset(data, split, on_bad_row=on_bad_row)
         result = score(method, dataset)
     truth, scores = result.truth, result.scores
+    if plots is not None:
+        draw({method.name: result}, plots, quiet=quiet)
     if json:
         about = {
             "method": method.name,
@@ -42,12 +49,14 @@ def evaluate(
             "n_unknown_pairs": truth.n_unknown_pairs,
             "docs_per_second": round(result.docs_per_second, 1),
         }
-        print_json(about | scores.to_json())
+        print_json(about | {"calibration": result.calibration_json()} | scores.to_json())
         return
     skipped = f" ({scores.n_skipped:,} without a label are left out)" if scores.n_skipped else ""
     print(f"{method.name} on {split}: {scores.n_docs:,} documents{skipped}, {len(truth.train_counts):,} labels, in %")
     print_overall(scores)
     print()
     print_bands(scores)
+    print()
+    print_calibration(result.reliability, result.calibrated)
     if truth.remark:
         note(truth.remark)

@@ -62,18 +62,33 @@ def fit(
         Path | None,
         typer.Option("--curves", metavar="FOLDER", file_okay=False, help="Write the loss curves there, as JSON lines."),
     ] = None,
+    no_calibrate: Annotated[
+        bool, typer.Option("--no-calibrate", help="Leave the scores as they are, also if there is a dev split.")
+    ] = False,
+    calibrate_share: Annotated[
+        float | None,
+        typer.Option(
+            "--calibrate-share",
+            metavar="X",
+            help="Hold out a random share of the documents to calibrate on, instead of the dev split.",
+        ),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Fit a method on the training documents and write the model.
 
     Without labelled documents, or without any documents, labels are found by their texts. A training that is
-    interrupted goes on where it was when the same command is given again.
+    interrupted goes on where it was when the same command is given again. If the data have a dev split with labels,
+    scores are calibrated on it: rankings stay, scores become probabilities.
 
     Example: everylabel fit DATA --method xr-linear --set leaf_size=200 -o MODEL
     """
+    from everylabel.cli.calibrating import calibrate, held_out
     from everylabel.store import check_destination
     from everylabel.train.checkpoint import checkpointing
 
+    if no_calibrate and calibrate_share is not None:
+        raise typer.BadParameter("contradicts --no-calibrate: give one of them", param_hint="--calibrate-share")
     if asked_for(method, config, settings)[0]:
         configured(method, config, settings)  # a typo is found before the data are read
     destination = check_destination(output)
@@ -83,8 +98,12 @@ def fit(
         dataset = _few_shot(_load(data, split, on_bad_row, no_pairs, quiet), label_share, pair_share)
         has_pairs = dataset.pairs is not None and dataset.pairs.nnz > 0
         model = configured(method, config, settings, DEFAULT_METHOD if has_pairs else DEFAULT_WITHOUT_PAIRS)
+        for_scores = None
+        if has_pairs and not no_calibrate:
+            dataset, for_scores = held_out(dataset, data, split, calibrate_share, on_bad_row)
         with checkpointing(training, lambda: _fingerprint(model, dataset), curves) as checkpoints:
             model.fit(dataset)
+        calibration = calibrate(model, for_scores) if for_scores is not None else ""
         model.save(output)
     if curves is not None and not checkpoints.curves:
         note(f"{model.name} has no training steps, so there are no loss curves to write to {curves}")
@@ -94,6 +113,8 @@ def fit(
             f"fitted {model.name} on {len(dataset):,} documents with {n_seen:,} of {len(dataset.labels):,} labels "
             f"in {spoken_seconds(time.perf_counter() - started)}; wrote {output}"
         )
+        if calibration:
+            note(calibration)
 
 
 def _load(data: Path, split: str, on_bad_row: Literal["error", "skip"], no_pairs: bool, quiet: bool) -> Dataset:

@@ -14,6 +14,10 @@ Data = Annotated[Path, typer.Argument(metavar="DATA", help="Data: a folder or a 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of a model, written by `everylabel fit`.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
+Plots = Annotated[
+    Path | None,
+    typer.Option("--plots", metavar="FOLDER", file_okay=False, help="Write pictures there, as PNG and SVG."),
+]
 Split = Annotated[str, typer.Option("--split", metavar="NAME", help="Which part of the data.")]
 OnBadRow = Annotated[
     Literal["error", "skip"],

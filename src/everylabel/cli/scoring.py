@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from everylabel.data.dataset import Dataset, LabelSet, pairs_in
+from everylabel.evaluate.calibration import K, Reliability, by_seen
 from everylabel.evaluate.metrics import Ratio, by_document, evaluate, find_hits
 from everylabel.evaluate.report import Scores
 from everylabel.methods.base import Method
@@ -44,6 +46,12 @@ class Evaluation:
     ratios: dict[str, Ratio]  # by document, for the paired bootstrap
     truth: Truth
     docs_per_second: float
+    calibrated: bool
+    reliability: dict[str, Reliability]  # of all labels, and of the seen, tail and unseen ones
+
+    def calibration_json(self) -> dict[str, Any]:
+        groups = {name: found.to_json() for name, found in self.reliability.items()}
+        return {"calibrated": self.calibrated, "k": K, **groups}
 
 
 def score(method: Method, data: Dataset) -> Evaluation:
@@ -54,7 +62,8 @@ def score(method: Method, data: Dataset) -> Evaluation:
     seconds = max(time.perf_counter() - started, 1e-9)
     scores = evaluate(ranking, truth.pairs, truth.train_counts, method.n_train_)
     ratios = by_document(find_hits(ranking, truth.pairs), truth.train_counts, method.n_train_)
-    return Evaluation(scores, ratios, truth, len(data) / seconds)
+    reliability = by_seen(ranking, truth.pairs, truth.train_counts)
+    return Evaluation(scores, ratios, truth, len(data) / seconds, method.calibration_ is not None, reliability)
 
 
 def match_labels(known: LabelSet, train_counts: LongArray, data: Dataset) -> Truth:

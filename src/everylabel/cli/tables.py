@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from everylabel.cli.output import print_table
+from everylabel.evaluate.calibration import K, Reliability
 from everylabel.evaluate.report import Scores, band_rows, percent
 
 OVERALL = ("P@1", "P@3", "P@5", "nDCG@3", "nDCG@5", "PSP@5", "R@10", "R@100", "macro-F1@5")
@@ -22,3 +25,11 @@ def print_bands(scores: Scores) -> None:
         for name, values in band_rows(scores)
     ]
     print_table(columns, rows)
+
+
+def print_calibration(groups: Mapping[str, Reliability], calibrated: bool) -> None:
+    """How far the scores are from probabilities; a dash where nothing is suggested."""
+    ece = {name: percent(found.ece) for name, found in groups.items()}
+    parts = f"seen labels {ece['seen']}, tail {ece['tail']}, unseen {ece['unseen']}"
+    state = "calibrated" if calibrated else "not calibrated"
+    print(f"expected calibration error of the top {K}, {state}: {ece['all']} ({parts})")

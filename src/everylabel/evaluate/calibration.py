@@ -21,6 +21,7 @@ from everylabel.types import Csr, Ranking
 
 K = 10
 N_BINS = 15
+LEAST = 50  # pairs of a bin: fewer bins where there are few pairs, or the error would be mostly that of their number
 
 
 class Bin(NamedTuple):
@@ -54,9 +55,18 @@ class Reliability:
 
 
 def reliability(
-    ranking: Ranking, truth: Csr, labels: BoolArray | None = None, *, k: int = K, n_bins: int = N_BINS
+    ranking: Ranking,
+    truth: Csr,
+    labels: BoolArray | None = None,
+    *,
+    k: int = K,
+    n_bins: int = N_BINS,
+    least: int = LEAST,
 ) -> Reliability:
-    """Of the top k; with a mask, of these labels' places in the top k of all labels. O(n k log(n k))."""
+    """Of the top k; with a mask, of these labels' places in the top k of all labels. O(n k log(n k)).
+
+    At most n_bins bins, each of about as many pairs and, if there are that many, at least `least`.
+    """
     top = ranking.top(min(k, ranking.k))
     hits = find_hits(top, truth)
     shown = (top.ids >= 0) & hits.counted[:, None]
@@ -65,6 +75,7 @@ def reliability(
     scores, right = top.scores[shown].astype(np.float64), hits.hit[shown]
     if len(scores) == 0:
         return Reliability(())
+    n_bins = max(1, min(n_bins, len(scores) // least))
     # equal scores share a bin, so that the order of documents does not matter: there may be fewer bins, and larger ones
     edges = np.unique(np.sort(scores)[np.arange(1, n_bins) * len(scores) // n_bins])
     _, bins = np.unique(np.searchsorted(edges, scores, side="right"), return_inverse=True)

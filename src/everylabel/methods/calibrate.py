@@ -13,7 +13,7 @@ off for them is measured instead (`evaluate/calibration.py`, the band `unseen`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ from scipy.optimize import isotonic_regression
 from everylabel.data.dataset import contains
 from everylabel.errors import DataError
 from everylabel.types import Csr, FloatArray, Ranking
+
+Doubles: TypeAlias = NDArray[np.float64]
 
 DEPTH = 100  # ranks learned from: deeper than users look, so that low scores are learned too
 LEAST_SLOPE = 1e-3  # of the map, everywhere: unequal scores never become equal
@@ -32,8 +34,8 @@ PRIOR = 1.0  # pairs of the average share, added to each block: a block of hits 
 class Calibration:
     """The map: straight lines between knots, level outside of them, and everywhere a slope of at least LEAST_SLOPE."""
 
-    scores: NDArray[np.float64]  # of the knots, ascending
-    probabilities: NDArray[np.float64]  # of the knots, never falling, inside 0..1
+    scores: Doubles  # of the knots, ascending
+    probabilities: Doubles  # of the knots, ascending, inside 0..1
 
     @classmethod
     def learn(cls, ranking: Ranking, pairs: Csr) -> Self:
@@ -53,14 +55,13 @@ class Calibration:
     def of_pairs(cls, scores: FloatArray, hits: NDArray[np.bool_]) -> Self:
         """From at least one score in 0..1 and whether it was a hit."""
         at, group = np.unique(np.asarray(scores, np.float64), return_inverse=True)
-        weights = np.bincount(group).astype(np.float64)
-        shares = np.bincount(group, weights=hits) / weights
-        first = isotonic_regression(shares, weights=weights).blocks[:-1]  # where each flat block begins
-        sizes = np.add.reduceat(weights, first)
+        sizes = np.bincount(group).astype(np.float64)
+        at, shares, sizes = _centres(at, np.bincount(group, weights=hits) / sizes, sizes)
         average = (hits.sum() + 1) / (len(hits) + 2)
-        smoothed = (np.add.reduceat(weights * shares, first) + PRIOR * average) / (sizes + PRIOR)
-        # a small block moves further towards the average than a large one, which may put it out of order
-        return cls(np.add.reduceat(weights * at, first) / sizes, np.asarray(isotonic_regression(smoothed).x))
+        smoothed = (sizes * shares + PRIOR * average) / (sizes + PRIOR)
+        # once more: a small block moves further towards the average than a large one, which may put it out of order
+        at, shares, _ = _centres(at, smoothed, sizes)
+        return cls(at, shares)
 
     def probability(self, scores: FloatArray) -> FloatArray:
         """The probability of each score, inside 0..1; -inf, the score of no label, stays."""
@@ -89,3 +90,10 @@ class Calibration:
         if "calibration/scores" not in state:
             return None
         return cls(state["calibration/scores"], state["calibration/probabilities"])
+
+
+def _centres(at: Doubles, shares: Doubles, sizes: Doubles) -> tuple[Doubles, Doubles, Doubles]:
+    """Isotonic regression with each of its flat blocks as one point: mean place, mean share, size. O(n)."""
+    first = isotonic_regression(shares, weights=sizes).blocks[:-1]  # where each block begins
+    total = np.add.reduceat(sizes, first)
+    return np.add.reduceat(sizes * at, first) / total, np.add.reduceat(sizes * shares, first) / total, total

@@ -153,7 +153,7 @@ class Stage:
     def rewind(self, number: int) -> None:
         """Keep the steps up to this number in the loss curve; it is open for more afterwards."""
         try:
-            kept = [line for line in _lines(self.curve) if line["step"] <= number]
+            kept = [line for line in read_curve(self.curve) if line["step"] <= number]
             with replaced(self.curve) as fresh:
                 fresh.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
             self._stream = self.curve.open("a", encoding="utf-8")
@@ -208,7 +208,7 @@ def _separate(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return found
 
 
-def _lines(file: Path) -> Iterator[dict[str, Any]]:
+def read_curve(file: Path) -> Iterator[dict[str, Any]]:
     """The whole lines of a curve; a last one that was cut off by a crash is none."""
     if not file.is_file():
         return

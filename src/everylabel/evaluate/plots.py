@@ -1,0 +1,209 @@
+"""Pictures of results, PNG and SVG, readable without colour: each system has its own line, marker and hatch.
+
+`save_plots({"frequency": frequency_plot(systems)}, "folder")`. matplotlib (extra `plots`) is loaded on use; its pyplot,
+and with it the state that a whole process shares, is never touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from everylabel.atomic import replaced
+from everylabel.errors import ConfigError, DataError
+from everylabel.evaluate.report import Scores
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from everylabel.evaluate.calibration import Reliability
+
+KINDS = ("png", "svg")
+WIDE = (7.0, 4.2)  # inches
+BANDS = ("unseen", "tail", "middle", "head")  # rare to common, as the frequency curve goes
+NARROW = 0.07  # of the axis: a band that has no room for its name
+SMOOTHED = 50  # a training curve is a running mean over this part of its steps
+
+
+class Style(NamedTuple):
+    """What tells a system from the others: any one of these alone would do."""
+
+    line: Any
+    marker: str
+    hatch: str
+    colour: str  # of Okabe and Ito's palette, which colour-blind readers can tell apart
+
+
+STYLES = (
+    Style("-", "o", "", "#0072b2"),
+    Style("--", "s", "///", "#d55e00"),
+    Style("-.", "^", "...", "#009e73"),
+    Style(":", "D", "xx", "#cc79a7"),
+    Style((0, (6, 1, 1, 1, 1, 1)), "v", "\\\\\\", "#000000"),
+    Style((0, (8, 3)), "P", "++", "#e69f00"),
+    Style((0, (1, 3)), "X", "oo", "#56b4e9"),
+    Style((0, (4, 1, 1, 3)), "*", "--", "#777777"),
+)
+
+
+def require_matplotlib() -> None:
+    """Worth asking before long work, not only after it."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ConfigError(f"plots need matplotlib ({error}); install it: pip install 'everylabel[plots]'") from None
+
+
+def save_plots(figures: Mapping[str, Figure], folder: str | Path) -> list[Path]:
+    """Write each figure as NAME.png and NAME.svg; the text of an SVG is text, so it can be searched and edited."""
+    from matplotlib import rc_context
+
+    folder, written = Path(folder), []
+    for name, figure in figures.items():
+        for kind in KINDS:
+            file = folder / f"{name}.{kind}"
+            # the same numbers give the same bytes: no date, no random ids
+            about = {"Date": None} if kind == "svg" else {}
+            with replaced(file) as fresh, rc_context({"svg.fonttype": "none", "svg.hashsalt": "everylabel"}):
+                figure.savefig(fresh, format=kind, dpi=150, metadata=about)
+            written.append(file)
+    return written
+
+
+def frequency_plot(systems: Mapping[str, Scores]) -> Figure:
+    """Macro-F1 over the labels from rare to common; dotted lines where a band ends.
+
+    Figure 1 of "Long-tailed Extreme Multi-label Text Classification by the Retrieval of Generated Pseudo Label
+    Descriptions".
+    """
+    figure, (axes,) = _new(systems)
+    for style, (name, scores) in zip(_styles(systems), systems.items(), strict=True):
+        middles, last = [], 0
+        for point in reversed(scores.curve):
+            middles.append(last + point.labels / 2)
+            last += point.labels
+        axes.plot(middles, [100 * point.f1 for point in reversed(scores.curve)], label=name, **_line(style))
+    first = next(iter(systems.values()))
+    _mark_bands(axes, first)
+    metric = next((key for key in first.bands.get("all", {}) if key.startswith("F1@")), "F1")
+    axes.set(xlabel="labels, rare to common in training", ylabel=f"macro-{metric} in %", ylim=(0, None))
+    axes.set_xlim(0, sum(point.labels for point in first.curve))
+    return _finished(figure, [axes], "F1 by how often a label was seen")
+
+
+def band_plot(systems: Mapping[str, Scores]) -> Figure:
+    """The part of P@k that comes from the labels of each band, and their sum."""
+    figure, (axes,) = _new(systems)
+    names = [*reversed(BANDS), "all"]
+    first = next(iter(systems.values()))
+    metric = next((key for key in first.bands.get("all", {}) if key.startswith("P@")), None)
+    if metric is None:
+        raise DataError("these results have no precision by band; evaluate again with this version")
+    width = 0.8 / len(systems)
+    for i, (style, (name, scores)) in enumerate(zip(_styles(systems), systems.items(), strict=True)):
+        heights = [100 * scores[f"{band}/{metric}"] for band in names]
+        places = [at + (i - (len(systems) - 1) / 2) * width for at in range(len(names))]
+        bars = axes.bar(
+            places, heights, width, label=name, hatch=style.hatch, facecolor=style.colour + "55", ec="black"
+        )
+        if len(systems) <= 3:
+            axes.bar_label(bars, fmt="%.1f", fontsize=8, padding=1)
+    counts = [f"{name}\n{first.bands[name]['labels']:,.0f} labels" for name in names]
+    axes.set_xticks(range(len(names)), counts)
+    axes.set(ylabel=f"{metric} in %", xlabel="band of the labels")
+    axes.margins(y=0.1)
+    return _finished(figure, [axes], f"{metric}: what each band adds to it", grid="y")
+
+
+def reliability_plot(groups: Mapping[str, Reliability], k: int) -> Figure:
+    """Share of right suggestions over their score, a line for each group of labels that has suggestions.
+
+    On the diagonal a score is a probability.
+    """
+    shown = {name: found for name, found in groups.items() if found.bins}
+    figure, (axes,) = _new(shown, size=(5.6, 5.7 + 0.19 * len(shown)))  # a square, and the legend below it
+    axes.plot([0, 1], [0, 1], color="#999999", linewidth=1, label="a perfect probability")
+    for style, (name, found) in zip(_styles(shown), shown.items(), strict=True):
+        label = f"{name}: ECE {100 * found.ece:.1f} %, {found.pairs:,} suggestions"
+        x, y = [one.probability for one in found.bins], [one.share for one in found.bins]
+        axes.plot(x, y, label=label, clip_on=False, zorder=3, **_line(style))
+    axes.set(xlim=(0, 1), ylim=(0, 1))
+    axes.set(xlabel=f"mean score of the suggestions (top {k})", ylabel="share of them that is right")
+    return _finished(figure, [axes], "Are the scores probabilities?", columns=1)
+
+
+def training_plot(curves: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
+    """Loss over steps, a running mean; below it the scores of the evaluations during training, where there are any."""
+    evaluated = any(line.get("score") is not None for lines in curves.values() for line in lines)
+    figure, panels = _new(curves, size=(7, 6.4) if evaluated else WIDE, n_panels=1 + evaluated)
+    for style, (name, lines) in zip(_styles(curves), curves.items(), strict=True):
+        for panel, key in zip(panels, ("loss", "score"), strict=False):
+            points = [(line["step"], line[key]) for line in lines if line.get(key) is not None]
+            steps, values = [step for step, _ in points], [value for _, value in points]
+            smooth = _running_mean(values) if key == "loss" else values
+            panel.plot(steps, smooth, label=name, markevery=max(1, len(steps) // 10), **_line(style))
+    for panel, label in zip(panels, ("loss (running mean)", "score of the evaluation"), strict=False):
+        panel.set(ylabel=label)
+    panels[-1].set(xlabel="step")
+    return _finished(figure, panels, "Training")
+
+
+def _running_mean(values: Sequence[float]) -> list[float]:
+    """Over a part of the steps around each one; fewer at both ends. O(n)."""
+    sums = [0.0]
+    for value in values:
+        sums.append(sums[-1] + value)
+    reach = len(values) // (2 * SMOOTHED)
+    spans = ((max(i - reach, 0), min(i + reach + 1, len(values))) for i in range(len(values)))
+    return [(sums[stop] - sums[start]) / (stop - start) for start, stop in spans]
+
+
+def _mark_bands(axes: Axes, scores: Scores) -> None:
+    edge, total = 0.0, sum(point.labels for point in scores.curve)
+    for band in BANDS:
+        n_labels = scores.bands.get(band, {}).get("labels", 0)
+        if n_labels >= NARROW * total:
+            middle = (edge + n_labels / 2) / total
+            axes.text(middle, 1.01, band, transform=axes.transAxes, ha="center", va="bottom", style="italic")
+        edge += n_labels
+        if 0 < edge < total:
+            axes.axvline(edge, color="#555555", linestyle=":", linewidth=1)
+
+
+def _styles(shown: Iterable[str]) -> list[Style]:
+    return [STYLES[i % len(STYLES)] for i, _ in enumerate(shown)]
+
+
+def _line(style: Style) -> dict[str, Any]:
+    return {
+        "linestyle": style.line,
+        "marker": style.marker,
+        "color": style.colour,
+        "markersize": 5,
+        "markerfacecolor": "white",
+    }
+
+
+def _new(shown: Mapping[str, Any], size: tuple[float, float] = WIDE, n_panels: int = 1) -> tuple[Figure, list[Axes]]:
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    if not shown:
+        raise DataError("there is nothing to draw; expected at least one result")
+    figure = Figure(figsize=size, layout="constrained")
+    return figure, list(figure.subplots(n_panels, 1, sharex=True, squeeze=False)[:, 0])
+
+
+def _finished(figure: Figure, panels: Sequence[Axes], title: str, *, grid: Any = "both", columns: int = 4) -> Figure:
+    for axes in panels:
+        axes.grid(axis=grid, color="#dddddd", linewidth=0.6)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.suptitle(title, fontsize=11)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=min(len(labels), columns), handlelength=4, fontsize=9
+    )
+    return figure
