@@ -22,7 +22,7 @@ from everylabel.linear.solver import Features
 from everylabel.text.tfidf import DocumentFeatures, TfidfConfig
 from everylabel.tree.build import LabelTree, build_tree, pifa
 from everylabel.tree.label2vec import Label2VecConfig, completed, label2vec
-from everylabel.types import Csr, IntArray
+from everylabel.types import Csr
 
 LEAF, ARITY = 16, 16
 
@@ -36,7 +36,7 @@ def made(kind: str, X: Csr, own: Csr) -> Any:
     return vectors if known.all() else completed(vectors, known, pifa(X, own))
 
 
-def leaves_a_document(tree: LabelTree, pairs: Csr, labels: IntArray) -> float:
+def leaves_a_document(tree: LabelTree, pairs: Csr) -> float:
     """Distinct leaves over labels, mean over documents with two labels or more: from 1 (bad) down to 1 / labels."""
     leaf = np.full(pairs.shape[1], -1)
     leaf[tree.order] = tree.node_of_label(tree.depth - 1)
@@ -51,7 +51,7 @@ def leaves_a_document(tree: LabelTree, pairs: Csr, labels: IntArray) -> float:
 
 def megabytes(vectors: Any) -> float:
     parts = (vectors.data, vectors.indices, vectors.indptr) if hasattr(vectors, "indptr") else (vectors,)
-    return sum(part.nbytes for part in parts) / 1e6
+    return float(sum(part.nbytes for part in parts)) / 1e6
 
 
 def measure(folder: Any) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def measure(folder: Any) -> dict[str, Any]:
             "vector_seconds": round(vector_seconds, 1),
             "tree_seconds": round(tree_seconds, 1),
             "megabytes": round(megabytes(vectors), 1),
-            "leaves_over_labels": round(leaves_a_document(tree, dev.required_pairs, labels), 4),
+            "leaves_over_labels": round(leaves_a_document(tree, dev.required_pairs), 4),
             "nDCG@5": round(scores["nDCG@5"], 4),
             "R@100": round(scores["R@100"], 4),
         }

@@ -83,7 +83,7 @@ def test_from_csr_without_documents() -> None:
 
 
 @given(entries, st.integers(1, 8), st.integers(0, 99))
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_best_of_rows_in_any_order(matrix: dict[tuple[int, int], float], k: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     ids, scores = np.full((4, 8), -1), np.zeros((4, 8), np.float32)  # a place without a label has any score
@@ -95,7 +95,7 @@ def test_best_of_rows_in_any_order(matrix: dict[tuple[int, int], float], k: int,
 
 
 @given(st.lists(entries, min_size=1, max_size=3), st.integers(1, 12))
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_summed(parts: list[dict[tuple[int, int], float]], k: int) -> None:
     tops = [slow_top(part, 4, 5) for part in parts]
     rankings = [Ranking(ids.astype(np.int32), scores.astype(np.float32)) for ids, scores in tops]
