@@ -10,20 +10,25 @@ from tests.cli.conftest import Run
 
 from everylabel.registry import METHODS
 
-COMMANDS = ["demo", "sample", "inspect", "convert", "methods", "fit", "tag", "evaluate", "compare"]
+COMMANDS = ["demo", "sample", "inspect", "convert", "methods", "fit", "tag", "evaluate", "compare", "curves"]
+GROUPS = {"labels": ["describe"]}
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS + [f"{group} {name}" for group in GROUPS for name in GROUPS[group]])
 def test_every_command_has_help_with_an_example(run: Run, command: str) -> None:
-    result = run(command, "--help")
+    result = run(*command.split(), "--help")
     assert result.exit_code == 0
     assert "Example: " in result.stdout
     assert f"everylabel {command}" in result.stdout
 
 
 def test_help_lists_every_command(run: Run) -> None:
-    listed = run("--help").stdout
-    assert [line.split()[0] for line in listed.partition("Commands:")[2].splitlines() if line.strip()] == COMMANDS
+    def listed(*group: str) -> list[str]:
+        names = run(*group, "--help").stdout.partition("Commands:")[2]
+        return [line.split()[0] for line in names.splitlines() if line.strip()]
+
+    assert listed() == [*COMMANDS, *GROUPS]
+    assert {group: listed(group) for group in GROUPS} == GROUPS
 
 
 def test_an_unknown_command_suggests_the_nearest(run: Run) -> None:

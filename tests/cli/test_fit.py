@@ -170,6 +170,7 @@ def test_an_interrupted_training_goes_on(run: Run, data: Path, tmp_path: Path, m
     result, resumed = trained(monkeypatch, run, data, "-o", model, "--curves", curves)
     assert result.exit_code == 0
     assert "training: goes on after step 4 of 6, from the checkpoint" in result.stderr
+    assert "no training steps" not in result.stderr
     assert resumed.numbers == [5, 6]
     assert resumed.weight.tolist() == whole.weight.tolist()
     lines = [json.loads(line) for line in (curves / "training.jsonl").read_text().splitlines()]

@@ -105,7 +105,8 @@ def fit(
             model.fit(dataset)
         calibration = calibrate(model, for_scores) if for_scores is not None else ""
         model.save(output)
-    if curves is not None and not checkpoints.curves:
+        trained = bool(checkpoints.curves)  # asked here: the curves' folder is gone once the model is written
+    if curves is not None and not trained:
         note(f"{model.name} has no training steps, so there are no loss curves to write to {curves}")
     if not quiet:
         n_seen = int((model.counts_ > 0).sum())
