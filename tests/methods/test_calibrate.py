@@ -144,6 +144,15 @@ def test_nothing_to_learn_from_leaves_the_method_as_it_was(lists: list[list[int]
     assert method.rank(["x"], 3).scores.tolist() == [[1, 0.5, 0.25]]
 
 
+def test_a_ranking_that_is_there_already_is_used_and_one_of_other_documents_refused() -> None:
+    data = held_out([[0, 1], [0], [2]] * 20)
+    ranking = popular().rank(data.documents, 100)
+    one, other = popular().calibrate(data, ranking), popular().calibrate(data)
+    np.testing.assert_array_equal(one.rank(["x"], 3).scores, other.rank(["x"], 3).scores)
+    with pytest.raises(DataError, match="the ranking has 60 documents and the data 2"):
+        popular().calibrate(held_out([[0], [1]]), ranking)
+
+
 def test_identical_after_save_and_load(tmp_path: Path) -> None:
     sample(tmp_path / "sample")
     train, dev = (load_dataset(tmp_path / "sample", split) for split in ("train", "dev"))

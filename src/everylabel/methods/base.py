@@ -58,7 +58,9 @@ class Method(ABC):
         """
         self._require_fitted()
         pairs = pairs_in(self.labels_, dataset)
-        self.calibration_ = Calibration.learn(ranking or self._scored(dataset.documents, DEPTH), pairs)
+        if ranking is None:
+            ranking = self._scored(dataset.documents, DEPTH)
+        self.calibration_ = Calibration.learn(ranking, pairs)
         return self
 
     def save(self, path: str | Path, *, overwrite: bool = True) -> None:

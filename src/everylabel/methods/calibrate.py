@@ -43,6 +43,10 @@ class Calibration:
 
         Only what is ranked counts, hits and misses alike, as a user only sees what is ranked.
         """
+        if ranking.n_docs != pairs.shape[0]:
+            raise DataError(
+                f"the ranking has {ranking.n_docs} documents and the data {pairs.shape[0]}; rank the same ones"
+            )
         ids, scores = ranking.top(min(DEPTH, ranking.k))
         ranked = (ids >= 0) & (np.diff(pairs.indptr) > 0)[:, None]
         if not ranked.any():
