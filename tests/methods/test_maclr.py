@@ -1,10 +1,9 @@
-"""MACLR and its siblings: what each switch does to batches and losses, and what is learned on a toy problem."""
+"""MACLR and its siblings: what is learned on a toy problem, interruptions, settings."""
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,58 +11,19 @@ from unittest.mock import create_autospec
 
 import numpy as np
 import pytest
-import torch
-from tests.encoders import conftest as encoders
+from tests.methods import selfsup_toy as toy
+from tests.methods.selfsup_toy import ALL, DATA, LABELS, METHODS, NAMES
 
-from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
+from everylabel.data.dataset import Dataset, Documents, pairs_from_lists
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError
 from everylabel.methods.maclr import Ict, Maclr, Rts, SelfSupervision, SimCse
-from everylabel.methods.selfsup import Batch, Learner, StageOne
+from everylabel.methods.selfsup import Learner
 from everylabel.methods.semantic import Semantic
-from everylabel.methods.tower import Tower
-from everylabel.text.matching import LabelMatcher, MatchConfig
-from everylabel.train.batches import Corpus, drawn
 from everylabel.train.checkpoint import checkpointing
-from everylabel.types import IntArray
 
-tiny_folder = encoders.made_folder
-NAMES = ["fish", "sea", "ship", "law", "tax", "customs", "milk", "wine", "trade", "union"]
-LABELS = LabelSet.of(
-    Label(f"l{i}", name, alternatives=(f"the {name}", f"{name} in the european union")[: i % 3])
-    for i, name in enumerate(NAMES)
-)
-ALL: dict[str, Any] = {"clustering": True, "label_regularisation": True, "pseudo_encoder": True, "pseudo_tfidf": True}
-METHODS: list[type[Ict]] = [Maclr, Ict, SimCse, Rts]
-New = Callable[..., Any]
-
-
-def documents(n: int = 24) -> Documents:
-    rng = np.random.default_rng(0)
-    texts = [" ".join(["the", *rng.choice(NAMES, 6).tolist(), "of", *rng.choice(NAMES, 4).tolist()]) for _ in range(n)]
-    return Documents.of(texts, titles=[" ".join(text.split()[1:3]) for text in texts])
-
-
-DATA = Dataset(documents(), LABELS)
-
-
-@pytest.fixture
-def static(tiny_folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> EncoderConfig:
-    monkeypatch.setenv("EVERYLABEL_CACHE", str(cache))
-    monkeypatch.setenv("EVERYLABEL_THREADS", "1")  # tensors of a few numbers
-    return EncoderConfig(teacher=str(tiny_folder))
-
-
-@pytest.fixture
-def learner(static: EncoderConfig) -> New:
-    """`learner(data, clustering=True)`."""
-
-    def made(data: Dataset = DATA, **settings: Any) -> Learner:
-        config = SelfSupervision(**{"batch_size": 8, "steps": 4, **settings})
-        tower = Tower.load(static, data.documents, data.labels, 0, center=True)
-        return Learner(config, tower, data, 0, "exact")
-
-    return made
+tiny_folder = toy.tiny_folder
+static = toy.static
 
 
 def vectors(method: Ict | Semantic, texts: list[str] = NAMES) -> Any:
@@ -74,248 +34,6 @@ def fitted(cls: type[Ict], encoder: EncoderConfig, data: Dataset = DATA, **setti
     """With few steps; `settings` of `learn`."""
     learn = replace(cls().learn, **{"steps": 4, "batch_size": 8, "label_negatives": 5, **settings})
     return cls(encoder=encoder, learn=learn).fit(data)
-
-
-class Runs:
-    """Takes the place of `Learner.run`: nothing is trained, the batches are kept."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.batches: dict[str, Any] = {}
-        self.shares: dict[str, float] = {}
-        monkeypatch.setattr(Learner, "run", self.run)
-
-    def run(self, name: str, batches: Any, _steps: int, share: float = 1.0) -> None:
-        self.batches[name], self.shares[name] = batches, share
-
-
-def rng(seed: int = 0) -> np.random.Generator:
-    return np.random.default_rng(seed)
-
-
-def texts_in(tokens: Any, learner: Learner) -> list[str]:
-    tokenizer: Any = learner.tower.encoder
-    words = {i: token for token, i in tokenizer.tokenizer.vocabulary.items()}
-    bounds = zip(tokens.offsets[:-1], tokens.offsets[1:], strict=True)
-    return [" ".join(words[int(i)] for i in tokens.ids[first:last]) for first, last in bounds]
-
-
-def label_of(text: str) -> int:
-    return NAMES.index(text.replace("the ", "").split()[0])
-
-
-# --- stage II and fine-tuning
-
-
-@pytest.mark.parametrize("views", [("tfidf",), ("encoder",), ("tfidf", "encoder")])
-def test_stage_two_s_mask_marks_a_document_s_own_pseudo_labels(
-    learner: New, monkeypatch: pytest.MonkeyPatch, views: tuple[str, ...]
-) -> None:
-    runs = Runs(monkeypatch)
-    match = MatchConfig(language="none")
-    made = learner(pseudo_labels=2, **{f"pseudo_{view}": True for view in views})
-    expected: list[set[int]] = [set() for _ in range(len(DATA))]
-    rankings: list[IntArray] = []
-    if "tfidf" in views:
-        rankings.append(LabelMatcher(match).fit(DATA.documents, LABELS).rank(DATA.documents, 2).ids)
-    if "encoder" in views:
-        rankings.append(made.tower.index_labels(LABELS, "exact").rank(DATA.documents, 2).ids)
-    for ids in rankings:
-        for own, row in zip(expected, ids.tolist(), strict=True):
-            own.update(row)
-    made.stage_two(match)
-    assert list(runs.batches) == ["stage-2"]
-    assert runs.shares == {"stage-2": 1.0}
-    by_text = dict(zip(DATA.documents.full_texts, expected, strict=True))
-    by_words = {" ".join(text.split()): own for text, own in by_text.items()}
-    seen = set()
-    for number in range(3):
-        (pairs,) = runs.batches["stage-2"](number, rng(number)).pairs.values()
-        rows, columns = texts_in(pairs.x, made), [label_of(text) for text in texts_in(pairs.y, made)]
-        assert len(set(columns)) == len(columns)
-        assert pairs.mask.shape == (len(rows), len(columns)) == (8, len(columns))
-        for row, marked in zip(rows, pairs.mask, strict=True):
-            assert {columns[i] for i in np.flatnonzero(marked)} == by_words[row]
-        seen.update(rows)
-    assert len(seen) == len(DATA)
-
-
-def test_pseudo_labels_only_when_asked(learner: New, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = Runs(monkeypatch)
-    learner().stage_two(MatchConfig())
-    assert runs.batches == {}
-
-
-def test_documents_without_a_pseudo_label_are_left_out(learner: New, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = Runs(monkeypatch)
-    data = Dataset(Documents.of(["of the and", "a fish", "in the", "the law of milk"]), LABELS)
-    made = learner(data, pseudo_tfidf=True)
-    made.stage_two(MatchConfig())
-    (pairs,) = runs.batches["stage-2"](0, rng()).pairs.values()
-    assert sorted(texts_in(pairs.x, made)) == ["a fish", "the law of milk"]
-    assert pairs.mask.any(axis=1).all()
-
-
-def test_words_that_match_nothing_are_no_stage_two(learner: New) -> None:
-    data = Dataset(Documents.of(["of the and", "in the"]), LABELS)
-    made = learner(data, pseudo_tfidf=True)
-    before = made.towers.encoder.embedding.weight.detach().clone()
-    made.stage_two(MatchConfig())
-    assert torch.equal(made.towers.encoder.embedding.weight, before)
-
-
-def test_fine_tuning_takes_the_pairs_at_half_the_rate(learner: New, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = Runs(monkeypatch)
-    made = learner(batch_size=4)
-    lists = [[], [3], [], [3, 7], [9]] + [[]] * (len(DATA) - 5)
-    made.fine_tune(pairs_from_lists(lists, len(LABELS)))
-    assert runs.shares == {"fine-tuning": 0.5}
-    (pairs,) = runs.batches["fine-tuning"](0, rng()).pairs.values()
-    columns = [label_of(text) for text in texts_in(pairs.y, made)]
-    assert {3, 7, 9} < set(columns)  # and random labels, which are nobody's
-    assert len(set(columns)) == len(columns)
-    rows = texts_in(pairs.x, made)
-    expected = {DATA.documents.full_texts[i].replace("\n", " "): set(lists[i]) for i in (1, 3, 4)}
-    found = {row: {columns[i] for i in np.flatnonzero(marked)} for row, marked in zip(rows, pairs.mask, strict=True)}
-    assert found == expected
-
-
-def test_any_of_a_label_s_texts_is_taken(learner: New) -> None:
-    made = learner()
-    labels = np.full(300, 2, np.int32)  # has three texts
-    texts = texts_in(made.texts_of(labels, rng()), made)
-    assert set(texts) == {"ship", "the ship", "ship in the european union"}
-    assert {label_of(text) for text in texts_in(made.texts_of(np.array([9, 0], np.int32), rng()), made)} == {9, 0}
-
-
-# --- stage I
-
-
-def stage_one(learner: Learner, steps: int) -> StageOne:
-    return StageOne(learner, Corpus.of(learner.dataset.documents, learner.tower.encoder), steps)
-
-
-def test_clusters_double_and_end_at_half_the_steps(learner: New, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-
-    def kmeans(given: Any, n_clusters: int, _rng: Any) -> Any:
-        assert given.shape == (24, 32)
-        asked.append(n_clusters)
-        return np.full(24, len(asked), np.int32)
-
-    monkeypatch.setattr("everylabel.methods.selfsup.spherical_kmeans", kmeans)
-    stage = stage_one(learner(clustering=True, first_clusters=2), 80)
-    made_at = []
-    for number in range(80):
-        before = len(asked)
-        stage.update(number, rng())
-        made_at += [number] * (len(asked) - before)
-        if number < 40:
-            assert set(stage.clusters.tolist()) == {len(asked)}
-        else:
-            assert stage.clusters.tolist() == list(range(24))
-    assert made_at == [0, 4, 8, 12, 16, 20, 24, 28, 32, 36]  # every twentieth, of the first half
-    assert asked == [2, 2, 4, 4, 8, 8, 16, 16, 24, 24]  # never more than documents
-
-
-def test_the_first_number_of_clusters(learner: New, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-
-    def kmeans(_vectors: Any, n_clusters: int, _rng: Any) -> Any:
-        asked.append(n_clusters)
-        return np.zeros(24, np.int32)
-
-    monkeypatch.setattr("everylabel.methods.selfsup.spherical_kmeans", kmeans)
-    for settings in ({}, {"batch_size": 8}, {"batch_size": 256}, {"batch_size": 2}, {"first_clusters": 5}):
-        stage_one(learner(clustering=True, **settings), 40).update(0, rng())
-    assert asked == [2, 2, 3, 1, 5]  # batch_size^2 / 32, at least 8 documents each, at least one
-
-
-def test_documents_of_one_cluster_are_positives(learner: New) -> None:
-    made = learner(clustering=True, batch_size=24, first_clusters=3)
-    stage = stage_one(made, 40)
-    pairs = stage(0, rng()).pairs["titles"]
-    n_clusters = len(set(stage.clusters.tolist()))
-    assert 1 < n_clusters <= 3
-    assert pairs.mask.sum() == (np.bincount(stage.clusters) ** 2).sum()
-    assert np.diag(pairs.mask).all()
-    rows = drawn(24, 24, 0, made.seed)
-    assert texts_in(pairs.y, made) == [DATA.documents.titles[i] for i in rows]
-    np.testing.assert_array_equal(pairs.mask, stage.clusters[rows][:, None] == stage.clusters[rows])
-    later = stage(20, rng()).pairs["titles"]
-    np.testing.assert_array_equal(later.mask, np.eye(24, dtype=bool))
-
-
-def test_without_clustering_there_is_no_mask(learner: New) -> None:
-    stage = stage_one(learner(), 40)
-    assert stage(0, rng()).pairs["titles"].mask is None
-
-
-@pytest.mark.parametrize("task", ["titles", "twins", "segments"])
-@pytest.mark.parametrize("asked", [False, True])
-def test_label_regularisation_only_when_asked(learner: New, task: str, asked: bool) -> None:
-    made = learner(task=task, label_regularisation=asked, label_negatives=11)
-    batch = stage_one(made, 4)(0, rng())
-    assert (batch.labels is not None) == asked
-    if batch.labels is not None:
-        assert batch.labels.n_rows == 11
-        assert {label_of(text) for text in texts_in(batch.labels, made)} <= set(range(10))
-    losses = made.loss(made.towers.train(), batch)
-    assert ("labels" in losses) == asked
-    assert all(torch.isfinite(loss) for loss in losses.values())
-    assert losses.keys() - {"labels"} == batch.pairs.keys()
-
-
-def test_what_each_task_compares(learner: New) -> None:
-    made = learner(batch_size=6)
-    rows = np.arange(6)
-    stage = stage_one(made, 4)
-    twins = stage.twins(rows, rng())["twins"]
-    assert texts_in(twins.x, made) == texts_in(twins.y, made) == texts_in(stage.corpus.tokens, made)[:6]
-    assert twins.y_is_document
-    parts = stage.segments(rows, rng())
-    assert list(parts) == ["title-segment", "segment-segment", "title-title", "label-label"]
-    assert [(part.x_is_document, part.y_is_document) for part in parts.values()] == [
-        (True, False),
-        (True, True),
-        (False, False),
-        (False, False),
-    ]
-    wholes = texts_in(stage.corpus.tokens, made)
-    for pairs in (parts["title-segment"], parts["segment-segment"]):
-        assert all(one in whole for one, whole in zip(texts_in(pairs.x, made), wholes, strict=False))
-    one, other = (texts_in(part, made) for part in (parts["label-label"].x, parts["label-label"].y))
-    assert [label_of(text) for text in one] == [label_of(text) for text in other]
-    assert len({label_of(text) for text in one}) == 6
-
-
-def test_twins_differ_by_dropout(learner: New) -> None:
-    made = learner(task="twins")
-    batch: Batch = stage_one(made, 4)(0, rng())
-    with torch.inference_mode():
-        training, plain = (float(made.loss(towers, batch)["twins"]) for towers in modes_of(made.towers))
-    assert training > plain
-
-
-def modes_of(towers: Any) -> Iterator[Any]:
-    torch.manual_seed(0)
-    yield towers.train()
-    yield towers.eval()
-
-
-def test_the_clusters_are_part_of_a_checkpoint(learner: New) -> None:
-    made = learner(clustering=True, batch_size=24, first_clusters=3)
-    one, other = stage_one(made, 80), stage_one(made, 80)
-    one(0, rng())
-    other.load_state_dict(one.state_dict())
-    np.testing.assert_array_equal(other.clusters, one.clusters)
-    np.testing.assert_array_equal(other(1, rng()).pairs["titles"].mask, one(1, rng()).pairs["titles"].mask)
-    assert not np.array_equal(other(1, rng()).pairs["titles"].mask, np.eye(24, dtype=bool))
-
-
-@pytest.mark.parametrize(("n", "steps"), [(1, 30), (1000, 39), (10_000, 390), (10_000_000, 20_000)])
-def test_steps_by_the_size_of_the_corpus(learner: New, n: int, steps: int) -> None:
-    assert learner(steps=None, batch_size=256).steps(n) == steps
-    assert learner(steps=7).steps(n) == 7
 
 
 # --- whole fits

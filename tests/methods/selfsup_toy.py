@@ -1,0 +1,55 @@
+"""Documents and labels of ten words, and encoders that learn from them in no time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.encoders import conftest as encoders
+
+from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
+from everylabel.encoders.base import EncoderConfig
+from everylabel.methods.maclr import Ict, Maclr, Rts, SelfSupervision, SimCse
+from everylabel.methods.selfsup import Learner
+from everylabel.methods.tower import Tower
+
+tiny_folder = encoders.made_folder
+NAMES = ["fish", "sea", "ship", "law", "tax", "customs", "milk", "wine", "trade", "union"]
+LABELS = LabelSet.of(
+    Label(f"l{i}", name, alternatives=(f"the {name}", f"{name} in the european union")[: i % 3])
+    for i, name in enumerate(NAMES)
+)
+ALL: dict[str, Any] = {"clustering": True, "label_regularisation": True, "pseudo_encoder": True, "pseudo_tfidf": True}
+METHODS: list[type[Ict]] = [Maclr, Ict, SimCse, Rts]
+New = Callable[..., Any]
+
+
+def documents(n: int = 24) -> Documents:
+    rng = np.random.default_rng(0)
+    texts = [" ".join(["the", *rng.choice(NAMES, 6).tolist(), "of", *rng.choice(NAMES, 4).tolist()]) for _ in range(n)]
+    return Documents.of(texts, titles=[" ".join(text.split()[1:3]) for text in texts])
+
+
+DATA = Dataset(documents(), LABELS)
+
+
+@pytest.fixture
+def static(tiny_folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> EncoderConfig:
+    monkeypatch.setenv("EVERYLABEL_CACHE", str(cache))
+    monkeypatch.setenv("EVERYLABEL_THREADS", "1")  # tensors of a few numbers
+    return EncoderConfig(teacher=str(tiny_folder))
+
+
+@pytest.fixture
+def learner(static: EncoderConfig) -> New:
+    """`learner(data, clustering=True)`."""
+
+    def made(data: Dataset = DATA, **settings: Any) -> Learner:
+        config = SelfSupervision(**{"batch_size": 8, "steps": 4, **settings})
+        tower = Tower.load(static, data.documents, data.labels, 0, center=True)
+        return Learner(config, tower, data, 0, "exact")
+
+    return made
