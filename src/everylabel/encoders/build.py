@@ -11,7 +11,7 @@ from everylabel.errors import ModelError
 
 
 def load_encoder(config: EncoderConfig) -> Encoder:
-    """The pretrained encoder. Seconds; the first "static" of a teacher is distilled, in less than a minute."""
+    """The pretrained encoder. Seconds; the first "static" of a teacher is distilled, in about a minute."""
     config.check()
     needed("torch")
     needed("tokenizers")
