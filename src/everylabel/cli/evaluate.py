@@ -27,7 +27,7 @@ def evaluate(
     Example: everylabel evaluate MODEL DATA --split dev --plots pictures
     """
     from everylabel.cli.scoring import score
-    from everylabel.cli.tables import print_bands, print_calibration, print_overall
+    from everylabel.cli.tables import print_bands, print_calibration, print_diagnostics, print_overall
     from everylabel.data import load_dataset
     from everylabel.store import load
 
@@ -37,6 +37,7 @@ def evaluate(
         method = load(model)
         dataset = load_dataset(data, split, on_bad_row=on_bad_row)
         result = score(method, dataset)
+        diagnostics = method.diagnostics(dataset) if hasattr(method, "diagnostics") else {}
     truth, scores = result.truth, result.scores
     if plots is not None:
         draw({method.name: result}, plots, quiet=quiet)
@@ -49,7 +50,8 @@ def evaluate(
             "n_unknown_pairs": truth.n_unknown_pairs,
             "docs_per_second": round(result.docs_per_second, 1),
         }
-        print_json(about | {"calibration": result.calibration_json()} | scores.to_json())
+        more = {"diagnostics": diagnostics} if diagnostics else {}
+        print_json(about | {"calibration": result.calibration_json()} | more | scores.to_json())
         return
     skipped = f" ({scores.n_skipped:,} without a label are left out)" if scores.n_skipped else ""
     print(f"{method.name} on {split}: {scores.n_docs:,} documents{skipped}, {len(truth.train_counts):,} labels, in %")
@@ -58,5 +60,6 @@ def evaluate(
     print_bands(scores)
     print()
     print_calibration(result.reliability, result.calibrated)
+    print_diagnostics(diagnostics)
     if truth.remark:
         note(truth.remark)

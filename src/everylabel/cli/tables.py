@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from everylabel.cli.output import print_table
 from everylabel.evaluate.calibration import K, Reliability
@@ -33,3 +34,10 @@ def print_calibration(groups: Mapping[str, Reliability], calibrated: bool) -> No
     parts = f"seen labels {ece['seen']}, tail {ece['tail']}, unseen {ece['unseen']}"
     state = "calibrated" if calibrated else "not calibrated"
     print(f"expected calibration error of the top {K}, {state}: {ece['all']} ({parts})")
+
+
+def print_diagnostics(values: dict[str, Any]) -> None:
+    """What a method has to say about itself, a line a number or a row of them; nothing where it has nothing to say."""
+    for name, value in values.items():
+        numbers = value.items() if isinstance(value, dict) else [("", value)]
+        print(f"{name.replace('_', ' ')}: " + ", ".join(f"{key} {number:.4g}".strip() for key, number in numbers))

@@ -14,11 +14,12 @@ Deviations, beside other encoders:
 - Losses are sums over labels, not means: divided by thousands, gradients would be as small as Adam's epsilon.
 - The linear layers start as the identity; after the classifier both are its layer. The head starts as the labels'
   frequencies.
-- Random negatives are seen labels: nothing says that a label which nobody has used yet is wrong.
-- Keywords are taken whole, as long as the text has at most `description_tokens`; then comes the label's given
-  description, and before it, for a label that nobody has used, its alternative names.
+- Keywords are taken whole, as long as name and keywords have at most `description_tokens`. A given description stands
+  beside them, cut to as many; a label that nobody has used has its alternative names in place of keywords.
+- A share of the labels of a batch is read without keywords (`plain_share`): labels that nobody has used have none, and
+  would otherwise be texts of a kind that was never trained, and be found everywhere.
+- A label that nobody has used has no row in the classifier of `depl+cls`: its probability there is 0.
 - Base forms are simplemma's, not spaCy's; the SVM has a squared hinge loss (linear/).
-- A label without a row in the classifier has its retrieval score alone in `depl+cls`.
 """
 
 from __future__ import annotations
@@ -29,13 +30,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from everylabel.data.dataset import Dataset, Documents, LabelSet
+from everylabel.data.dataset import Dataset, Documents
 from everylabel.data.splits import in_order_of_ids, ranks
-from everylabel.encoders.base import EncoderConfig
+from everylabel.encoders.base import EncoderConfig, Tokens
 from everylabel.errors import ConfigError, DataError
 from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
 from everylabel.methods.bounds import keyword_bounds
+from everylabel.methods.calibrate import pairs_in
 from everylabel.methods.linear import seen_labels
 from everylabel.text.keywords import Description, Descriptions, KeywordConfig, WordSvm, hard_negatives, top_words
 from everylabel.text.matching import require_texts
@@ -128,7 +130,8 @@ class Classifier(Method):
         place[seen] = np.arange(len(seen))
         pairs = Pairs(
             documents=tower.encoder.tokenize(dataset.documents.subset(rows).full_texts),
-            truth=csr_matrix(dataset.required_pairs[rows][:, seen]),
+            truth=csr_matrix(dataset.required_pairs[rows][:, seen_first(dataset)]),
+            n_seen=len(seen),
             hard=place[hard[rows]],
         )
         static = self.encoder.kind == "static"
@@ -158,6 +161,8 @@ class Depl(Classifier):
     description_tokens: int = 16  # of a label's text
     hard_negatives: int = 10  # of a document, from the SVM
     labels_per_batch: int = 1500  # positives, hard negatives, and random ones up to so many
+    plain_share: float = 0.25  # of the labels of a batch that are read without keywords; 0: none, as in the paper
+    unseen_negatives: bool = True  # random negatives among all labels; False: only seen ones, in favour of the others
     initialise: bool = True  # the encoder from a classifier
     joint: bool = False  # a classifier beside the retrieval: depl+cls
     retrieve: Learning = field(default_factory=lambda: Learning(lr_share=0.5))
@@ -186,23 +191,36 @@ class Depl(Classifier):
                 "description_tokens and labels_per_batch must be at least 1, and hard_negatives 0 or more; "
                 f"got {self.description_tokens}, {self.labels_per_batch} and {self.hard_negatives}"
             )
+        if not 0 <= self.plain_share <= 1:
+            raise ConfigError(f"plain_share is a share of the labels, from 0 to 1; got {self.plain_share}")
 
     def _fit(self, dataset: Dataset) -> None:
         from everylabel.methods.dual import Head
+        from everylabel.methods.dual_learning import Texts
 
         require_texts(dataset.documents)
         keywords, hard = self._fit_svm(dataset)
         learner, ranker = self._learner(dataset, hard)
-        tokenize, labels, seen = ranker.encoder.tokenize, dataset.labels, seen_labels(dataset)
+        labels, tokenize, room = dataset.labels, ranker.encoder.tokenize, self.description_tokens
         self.descriptions_ = Descriptions.made(
-            labels, self._words(), keywords, lambda texts: tokenize(texts).lengths, self.description_tokens
+            labels, self._words(), keywords, lambda texts: tokenize(texts).lengths, room
         )
-        texts = tokenize(self.descriptions_.texts(labels, dataset.counts > 0), self.description_tokens)
+        used = dataset.counts > 0
+        full = self._tokens(self.descriptions_, used, tokenize)
+        plain = self._tokens(self.descriptions_.without_keywords(), np.zeros_like(used), tokenize)
+        order = seen_first(dataset)
+        texts = Texts(full.take(order), plain.take(order), self.plain_share if self.keywords.per_label else 0.0)
         if self.initialise:
             learner.classify(self.classify)
-        learner.retrieve(self.retrieve, texts.take(seen), self.labels_per_batch, joint=self.joint)
-        head = Head(learner.head_rows(), seen) if self.joint else None
-        self.ranker_ = ranker.index_labels(self.index, texts, head, len(labels))
+        learner.retrieve(self.retrieve, texts, self.labels_per_batch, unseen=self.unseen_negatives, joint=self.joint)
+        head = Head(learner.head_rows(), seen_labels(dataset)) if self.joint else None
+        self.ranker_ = ranker.index_labels(self.index, full, head, len(labels))
+
+    def _tokens(self, descriptions: Descriptions, used: Any, tokenize: Any) -> Tokens:
+        from everylabel.train.batches import interleaved
+
+        names, given = descriptions.texts(self.labels_, used)
+        return interleaved(tokenize(names, self.description_tokens), tokenize(given, self.description_tokens))
 
     def _fit_svm(self, dataset: Dataset) -> tuple[Csr, IntArray]:
         """Keywords (labels x words) and hard negatives (documents x so many); none of either without an SVM."""
@@ -239,7 +257,7 @@ class Depl(Classifier):
             self.svm_.features(dataset.documents).sparse,
             *self.svm_.weights(len(self.labels_)),
             self.descriptions_.read_keywords(),
-            own_pairs(dataset, self.labels_),
+            pairs_in(self.labels_, dataset),
             self.ranker_.encoder.dim,
         )
 
@@ -273,10 +291,7 @@ class DeRet(Depl):
     keywords: KeywordConfig = field(default_factory=lambda: KeywordConfig(per_label=0))
 
 
-def own_pairs(dataset: Dataset, labels: LabelSet) -> Csr:
-    """The dataset's pairs in another vocabulary; labels that are not in it are left out."""
-    place = np.array([labels.index.get(label.id, -1) for label in dataset.labels.labels], np.int64)
-    pairs = dataset.required_pairs.tocoo()
-    known = place[pairs.col] >= 0
-    at = (pairs.row[known], place[pairs.col[known]])
-    return csr_matrix((pairs.data[known], at), shape=(len(dataset), len(labels)))
+def seen_first(dataset: Dataset) -> IntArray:
+    """All labels, the seen ones first; both in the order of their ids."""
+    by_id = np.argsort(ranks(dataset.labels.ids))
+    return np.concatenate([seen_labels(dataset), by_id[dataset.counts[by_id] == 0]]).astype(np.int32)

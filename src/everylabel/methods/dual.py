@@ -134,7 +134,7 @@ class DualRanker:
         return Ranking.best_of(one.ids, expit(one.scores + constant), k)
 
     def _joint(self, found: dict[str, Ranking], queries: dict[str, FloatArray], k: int) -> Ranking:
-        """Eq. 4 over the candidates of both parts; a label without a row in the head has the other's score alone."""
+        """Eq. 4 over the candidates of both parts; a label without a row in the head has a probability of 0 there."""
         ids = np.sort(np.concatenate([part.ids for part in found.values()], axis=1), axis=1)
         ids[:, 1:][ids[:, 1:] == ids[:, :-1]] = -1
         scores = np.empty(ids.shape, np.float32)
@@ -144,7 +144,7 @@ class DualRanker:
             texts = expit(_products(queries["texts"][at], self.rows["texts"], ids[at]) + constant)
             rows = np.where(ids[at] >= 0, self.head_row[ids[at]], -1)
             head = expit(_products(queries["head"][at], self.rows["head"], rows))
-            scores[at] = np.where(rows >= 0, (texts + head) / 2, texts)
+            scores[at] = (texts + np.where(rows >= 0, head, 0)) / 2
         return Ranking.best_of(ids, scores, k)
 
     def vectors(self, tower: Callable[[Tokens], Tensor], tokens: Tokens) -> FloatArray:

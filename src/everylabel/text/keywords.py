@@ -1,8 +1,8 @@
 """Keywords: the words by which a linear classifier knows a label, and the label's description that they make.
 
 One linear SVM a label on TF-IDF of words in their base forms; a label's keywords are its largest positive weights.
-A label's text is its name and its keywords, as many as fit. A label that nobody has used has no weights: its text is
-its name, its alternative names and its given description. Cost: that of the SVMs (linear/), and a sort of the weights.
+A label's text is its name and its keywords, as many as fit, and beside them its given description. A label that nobody
+has used has no weights: its alternative names stand in their place. Cost: the SVMs (linear/), a sort of their weights.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class Keyword(NamedTuple):
 class Description(NamedTuple):
     id: str
     name: str
-    text: str  # what the encoder reads, cut to so many tokens
+    text: str  # what the encoder reads
     keywords: list[Keyword]
 
 
@@ -164,9 +164,10 @@ class Descriptions:
         before = np.concatenate([[0], np.cumsum(fits)])
         return cls(words, keywords, (before[keywords.indptr[1:]] - before[keywords.indptr[:-1]]).astype(np.int32))
 
-    def texts(self, labels: LabelSet, used: Any) -> list[str]:
-        """`used` says which labels some document has."""
-        return [self._text(labels, label, bool(used[label])) for label in range(len(labels))]
+    def texts(self, labels: LabelSet, used: Any) -> tuple[list[str], list[str]]:
+        """Name and keywords, and the given description; `used` says which labels some document has."""
+        names = [self._text(labels, label, bool(used[label])) for label in range(len(labels))]
+        return names, [label.description for label in labels.labels]
 
     def read_keywords(self) -> Csr:
         """Labels x words, only those that fit."""
@@ -179,14 +180,19 @@ class Descriptions:
     def one(self, labels: LabelSet, label: int, used: bool) -> Description:
         row = slice(self.keywords.indptr[label], self.keywords.indptr[label + 1])
         found = zip(self.keywords.indices[row], self.keywords.data[row], strict=True)
-        keywords = [Keyword(self.words[i], float(weight), bool(n < self.read[label])) for n, (i, weight) in enumerate(found)]
-        return Description(labels[label].id, labels[label].name, self._text(labels, label, used), keywords)
+        keywords = [
+            Keyword(self.words[i], float(weight), bool(n < self.read[label])) for n, (i, weight) in enumerate(found)
+        ]
+        text = " ".join(filter(None, [self._text(labels, label, used), labels[label].description]))
+        return Description(labels[label].id, labels[label].name, text, keywords)
+
+    def without_keywords(self) -> Descriptions:
+        return Descriptions(self.words, self.keywords, np.zeros_like(self.read))
 
     def _text(self, labels: LabelSet, i: int, used: bool) -> str:
         label, first = labels[i], self.keywords.indptr[i]
         keywords = [self.words[word] for word in self.keywords.indices[first : first + self.read[i]]]
-        others = [] if used else label.alternatives
-        return " ".join(part for part in (label.name, *keywords, *others, label.description) if part)
+        return " ".join(filter(None, [label.name, *keywords, *(() if used else label.alternatives)]))
 
 
 def _under(prefix: str, state: dict[str, Any]) -> dict[str, Any]:
