@@ -30,14 +30,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from everylabel.data.dataset import Dataset, Documents
+from everylabel.data.dataset import Dataset, Documents, pairs_in
 from everylabel.data.splits import in_order_of_ids, ranks
 from everylabel.encoders.base import EncoderConfig, Tokens
 from everylabel.errors import ConfigError, DataError
 from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
 from everylabel.methods.bounds import keyword_bounds
-from everylabel.methods.calibrate import pairs_in
 from everylabel.methods.linear import seen_labels
 from everylabel.text.keywords import Description, Descriptions, KeywordConfig, WordSvm, hard_negatives, top_words
 from everylabel.text.matching import require_texts
