@@ -3,7 +3,8 @@
 Centred isotonic regression (Oron and Flournoy, Centered Isotonic Regression: Point and Interval Estimation for
 Dose-Response Studies, 2017): isotonic regression of hits on scores, then straight lines through the centres of its
 flat blocks. It has no shape that a method's scores could miss: cosines, sigmoids and shares all fit. Beta calibration
-(three parameters) was as good with some hundred pairs, and many times worse on scores of another shape.
+(three parameters) is a little better with some hundred pairs, worse for xr-linear on the sample corpus, and many times
+worse on scores of another shape, such as a step.
 
 One map for all labels. A second one for labels without training pairs would follow their scores better, but could
 lift such a label above one with a higher score: the ranking would then depend on the calibration. How far one map is
