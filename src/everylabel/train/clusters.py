@@ -7,7 +7,7 @@ import numpy as np
 from everylabel.types import FloatArray, IntArray
 from everylabel.vectors import unit_rows
 
-_ROUNDS = 6
+_ROUNDS, _FEW_ROUNDS, _MANY = 6, 2, 256  # centres of many small clusters hardly move after two rounds
 _SAMPLE = 32  # vectors a centre is learned from, on average: more do not move it
 _BLOCK = 4096
 
@@ -20,7 +20,7 @@ def spherical_kmeans(vectors: FloatArray, n_clusters: int, rng: np.random.Genera
     n_clusters = min(n_clusters, len(vectors))
     sample = vectors[rng.permutation(len(vectors))[: _SAMPLE * n_clusters]]
     centres = sample[:n_clusters].copy()
-    for _ in range(_ROUNDS):
+    for _ in range(_ROUNDS if n_clusters <= _MANY else _FEW_ROUNDS):
         nearest = _nearest(sample, centres)
         sums = np.zeros_like(centres)
         np.add.at(sums, nearest, sample)
