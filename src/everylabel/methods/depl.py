@@ -57,7 +57,7 @@ class Learning:
     epochs: float = 8.0  # passes over the labelled documents
     steps: int | None = None  # instead of epochs
     batch_size: int = 128
-    lr: float | None = None  # of the encoder; None: lr_share x 0.1 for static embeddings, x 0.00005 for transformers
+    lr: float | None = None  # of the encoder; None: lr_share x 0.03 for static embeddings, x 0.00005 for transformers
     lr_share: float = 1.0
     layer_lr: float = 1e-3  # of the linear layers
 
@@ -160,11 +160,11 @@ class Depl(Classifier):
     description_tokens: int = 16  # of a label's text
     hard_negatives: int = 10  # of a document, from the SVM
     labels_per_batch: int = 1500  # positives, hard negatives, and random ones up to so many
-    plain_share: float = 0.25  # of the labels of a batch that are read without keywords; 0: none, as in the paper
+    plain_share: float = 0.1  # of the labels of a batch that are read without keywords; 0: none, as in the paper
     unseen_negatives: bool = True  # random negatives among all labels; False: only seen ones, in favour of the others
     initialise: bool = True  # the encoder from a classifier
     joint: bool = False  # a classifier beside the retrieval: depl+cls
-    retrieve: Learning = field(default_factory=lambda: Learning(lr_share=0.5))
+    retrieve: Learning = field(default_factory=lambda: Learning(lr_share=0.3))
 
     @classmethod
     def paper(cls) -> Self:
@@ -172,14 +172,8 @@ class Depl(Classifier):
         encoder = EncoderConfig(kind="bert-base-uncased", max_tokens=512)
         classify = Learning(batch_size=16, lr=5e-5, layer_lr=2e-3)  # its pooling layer has a rate of its own, 1e-4
         retrieve = Learning(batch_size=16, lr=1e-5, layer_lr=1e-4)
-        return cls(
-            encoder=encoder,
-            pooling="paper",
-            classify=classify,
-            retrieve=retrieve,
-            labels_per_batch=300,
-            temperature=1.0,
-        )
+        settings: dict[str, Any] = {"labels_per_batch": 300, "plain_share": 0.0, "pooling": "paper"}
+        return cls(encoder=encoder, classify=classify, retrieve=retrieve, **settings)
 
     def check(self) -> None:
         super().check()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from everylabel.methods.depl import Learning
 
 FEWEST, MOST = 150, 100_000  # steps of a stage, when they go by the number of documents
-STATIC_LR, TRANSFORMER_LR = 0.1, 5e-5
+STATIC_LR, TRANSFORMER_LR = 0.03, 5e-5
 IMPROBABLE = -30.0  # a logit
 
 

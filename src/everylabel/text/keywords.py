@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from everylabel.data.dataset import Documents, LabelSet
+from everylabel.data.dataset import Documents, LabelSet, contains
 from everylabel.errors import ConfigError, DataError
 from everylabel.linear.ranker import LinearRanker
 from everylabel.linear.solver import Features, SolverConfig
@@ -108,10 +108,7 @@ class WordSvm:
 
 def hard_negatives(found: Ranking, pairs: Csr, n: int) -> IntArray:
     """Each document's first n ranked labels that are not its own; -1 where there are fewer. O(ranks log ranks)."""
-    width = pairs.shape[1]
-    own = np.repeat(np.arange(pairs.shape[0]), np.diff(pairs.indptr)) * width + pairs.indices
-    places = np.arange(found.n_docs)[:, None] * width + found.ids
-    wrong = (found.ids >= 0) & ~np.isin(places, own)
+    wrong = (found.ids >= 0) & ~contains(pairs, found.ids)
     first = np.argsort(~wrong, axis=1, kind="stable")[:, :n]
     ids = np.where(np.take_along_axis(wrong, first, 1), np.take_along_axis(found.ids, first, 1), -1)
     return np.pad(ids, ((0, 0), (0, n - ids.shape[1])), constant_values=-1).astype(np.int32)

@@ -1,0 +1,308 @@
+"""DEPL and its siblings: what each switch does, unseen labels, descriptions, resuming, and every kind of encoder."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.encoders import conftest as encoders
+
+import everylabel
+from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
+from everylabel.encoders.base import EncoderConfig
+from everylabel.errors import ConfigError, DataError
+from everylabel.methods.depl import Classifier, Depl, DeplCls, DeRet, Learning
+from everylabel.methods.dual_learning import DualLearner, LabelSets
+from everylabel.methods.tower import Tower
+from everylabel.text.keywords import KeywordConfig
+from everylabel.train.checkpoint import checkpointing
+
+tiny_folder = encoders.made_folder
+NAMES = ["fish", "law", "milk", "wine"]
+CLUES = [["sea", "ship"], ["tax", "customs"], ["trade", "union"], ["european", "trading"]]
+LABELS = LabelSet.of(
+    [
+        *(Label(f"l{i}", name, alternatives=(f"the {name}",)) for i, name in enumerate(NAMES)),
+        Label("new", "a law of the sea", alternatives=("ship customs",)),
+    ]
+)
+METHODS: list[type[Any]] = [Classifier, Depl, DeplCls, DeRet]
+New = Callable[..., Any]
+
+
+def data(n: int = 32) -> Dataset:
+    """A document is made of its labels' clues, which say nothing of their names."""
+    rng = np.random.default_rng(0)
+    lists = [[i % 4] if i % 3 else [i % 4, (i + 1) % 4] for i in range(n)]
+    texts = [" ".join(word for label in own for word in rng.permutation(CLUES[label])) + " of the" for own in lists]
+    return Dataset(Documents.of(texts), LABELS, pairs_from_lists(lists, len(LABELS)))
+
+
+DATA = data()
+
+
+@pytest.fixture
+def static(tiny_folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> EncoderConfig:
+    monkeypatch.setenv("EVERYLABEL_CACHE", str(cache))
+    monkeypatch.setenv("EVERYLABEL_THREADS", "1")  # tensors of a few numbers
+    return EncoderConfig(teacher=str(tiny_folder))
+
+
+@pytest.fixture
+def new(static: EncoderConfig) -> New:
+    """`new(Depl, joint=True)`, with few steps."""
+
+    def made(cls: type[Any], steps: int = 20, lr: float | None = 0.1, **settings: Any) -> Any:
+        given: dict[str, Any] = {"encoder": static, "classify": Learning(steps=steps, batch_size=8, lr=lr)}
+        if issubclass(cls, Depl):
+            given["retrieve"] = Learning(steps=steps, batch_size=8, lr=lr)
+        return cls(**given | settings)
+
+    return made
+
+
+def scores(method: Any, texts: Documents = DATA.documents) -> Any:
+    """Documents x labels."""
+    found = method.rank(texts, len(LABELS))
+    dense = np.zeros((len(texts), len(LABELS)), np.float32)
+    for row, ids, values in zip(dense, found.ids, found.scores, strict=True):
+        row[ids[ids >= 0]] = values[ids >= 0]
+    return dense
+
+
+# --- what is learned
+
+
+@pytest.mark.parametrize("cls", METHODS)
+def test_right_labels_come_first(new: New, cls: type[Any]) -> None:
+    found = scores(new(cls, steps=60).fit(DATA))
+    right = DATA.required_pairs.toarray() > 0
+    places = np.argsort(-found, axis=1)
+    assert np.take_along_axis(right, places, 1)[:, 0].mean() == 1.0
+    assert found[right].mean() > found[~right].mean() + 0.3
+
+
+def test_unseen_labels_are_ranked_by_texts_and_not_by_a_classifier(new: New) -> None:
+    at = len(NAMES)
+    ranked = {cls.name: at in new(cls).fit(DATA).rank(["the sea"], len(LABELS)).ids for cls in METHODS}
+    assert ranked == {"classifier": False, "depl": True, "depl+cls": True, "de-ret": True}
+
+
+def test_an_unseen_label_is_higher_when_it_is_no_negative(new: New) -> None:
+    low, high = (
+        scores(new(Depl, unseen_negatives=asked, labels_per_batch=100).fit(DATA))[:, -1].mean()
+        for asked in (True, False)
+    )
+    assert low < high
+
+
+@pytest.mark.parametrize(
+    "switch",
+    [
+        {"initialise": False},
+        {"joint": True},
+        {"hard_negatives": 0, "labels_per_batch": 1},
+        {"labels_per_batch": 1},
+        {"plain_share": 0.0},
+        {"description_tokens": 2},
+        {"keywords": KeywordConfig(per_label=1)},
+        {"keywords": KeywordConfig(per_label=0)},
+        {"unseen_negatives": False},
+        {"temperature": 0.2},
+        {"random_state": 1},
+    ],
+    ids="-".join,
+)
+def test_each_switch_changes_what_is_learned(new: New, switch: dict[str, Any]) -> None:
+    base = scores(new(Depl, hard_negatives=2).fit(DATA))
+    assert np.abs(scores(replace(new(Depl, hard_negatives=2), **switch).fit(DATA)) - base).max() > 1e-5
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_hard_negatives_are_the_svm_s_best_wrong_labels(new: New, monkeypatch: pytest.MonkeyPatch, n: int) -> None:
+    kept: list[LabelSets] = []
+    usual = LabelSets.__call__
+    monkeypatch.setattr(LabelSets, "__call__", lambda self, *args: kept.append(self) or usual(self, *args))  # type: ignore[func-returns-value]
+    method = new(Depl, steps=1, hard_negatives=n).fit(DATA)
+    hard, truth = kept[0].pairs.hard, kept[0].pairs.truth.toarray() > 0
+    assert hard.shape == (len(DATA), n)
+    assert not any(truth[row, label] for row, own in enumerate(hard) for label in own if label >= 0)
+    order = sorted(range(len(DATA)), key=DATA.documents.ids.__getitem__)
+    best = method.svm_.ranker_.rank(method.svm_.features(DATA.documents), 4).ids[order]
+    for row, own in enumerate(hard):
+        assert own.tolist() == ([label for label in best[row].tolist() if not truth[row, label]] + [-1] * n)[:n]
+
+
+def test_without_keywords_and_hard_negatives_there_is_no_svm(new: New, tmp_path: Path) -> None:
+    method = new(DeRet, hard_negatives=0).fit(DATA)
+    assert method.svm_ is None
+    assert method.diagnostics(DATA) == {}
+    method.save(tmp_path / "model")
+    np.testing.assert_array_equal(scores(everylabel.load(tmp_path / "model")), scores(method))
+
+
+def test_a_frozen_encoder_stays_and_the_layers_learn(new: New, static: EncoderConfig) -> None:
+    frozen = replace(static, trainable=False)
+    tower = Tower.load(frozen, DATA.documents, LABELS, 0, center=True)
+    for cls in METHODS:
+        method = new(cls, encoder=frozen).fit(DATA)
+        np.testing.assert_array_equal(method.ranker_.encoder.encode(NAMES), tower.encoder.encode(NAMES))
+        assert np.abs(method.ranker_.dual.document.weight.detach().numpy() - np.eye(tower.encoder.dim)).max() > 1e-3
+
+
+@pytest.mark.parametrize("cls", METHODS)
+def test_the_order_of_documents_and_labels_changes_nothing(new: New, cls: type[Any]) -> None:
+    rng = np.random.default_rng(3)
+    rows, columns = rng.permutation(len(DATA)), rng.permutation(len(LABELS))
+    pairs = DATA.required_pairs[rows][:, columns]
+    other = Dataset(DATA.documents.subset(rows), LABELS.subset(columns), pairs)
+    found = scores(new(cls).fit(other))
+    np.testing.assert_allclose(found, scores(new(cls).fit(DATA))[:, columns], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("pooling", ["own", "paper"])
+@pytest.mark.parametrize("cls", [Classifier, DeplCls])
+def test_a_transformer(
+    new: New, static: EncoderConfig, tiny_folder: Path, tmp_path: Path, cls: type[Any], pooling: str
+) -> None:
+    assert static.kind == "static"  # for its environment only
+    encoder = EncoderConfig(kind=str(tiny_folder), max_tokens=16)
+    settings = {"encoder": encoder, "pooling": pooling}
+    method = new(cls, steps=2, lr=None, **settings).fit(DATA)
+    before = Tower.load(encoder, DATA.documents, LABELS, 0, center=False).encoder.encode(NAMES)
+    assert np.abs(method.ranker_.encoder.encode(NAMES) - before).max() > 1e-6
+    method.save(tmp_path / "model")
+    np.testing.assert_array_equal(scores(everylabel.load(tmp_path / "model")), scores(method))
+    assert np.isfinite(scores(method, Documents.of(["", "fish"]))).all()
+
+
+def test_the_poolings_differ(new: New, static: EncoderConfig, tiny_folder: Path) -> None:
+    assert static.kind == "static"
+    encoder = EncoderConfig(kind=str(tiny_folder), max_tokens=16)
+    own, paper = (new(Depl, 1, None, encoder=encoder, pooling=pooling).fit(DATA) for pooling in ("own", "paper"))
+    assert np.abs(scores(own) - scores(paper)).max() > 1e-3
+
+
+@pytest.mark.parametrize("call", [3, 9])  # in each of the two stages
+@pytest.mark.parametrize("cls", [Depl, DeplCls])
+def test_an_interrupted_fit_goes_on_to_the_same_scores(
+    new: New, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cls: type[Any], call: int
+) -> None:
+    whole = new(cls, steps=6).fit(DATA)
+    calls = iter(range(1000))
+
+    def watched(usual: Any) -> Any:
+        def loss(self: DualLearner, both: Any, batch: Any) -> Any:
+            if next(calls) == call:
+                os.kill(os.getpid(), signal.SIGINT)
+            return usual(self, both, batch)
+
+        return loss
+
+    with monkeypatch.context() as patch, checkpointing(tmp_path):
+        for name in ("classifier_loss", "retrieval_loss", "joint_loss"):
+            patch.setattr(DualLearner, name, watched(getattr(DualLearner, name)))
+        with pytest.raises(KeyboardInterrupt):
+            new(cls, steps=6).fit(DATA)
+    assert next(calls) == call + 1
+    with checkpointing(tmp_path):
+        resumed = new(cls, steps=6).fit(DATA)
+    np.testing.assert_array_equal(scores(resumed), scores(whole))
+
+
+# --- descriptions and diagnostics
+
+
+def test_a_label_described(new: New, tmp_path: Path) -> None:
+    method = new(Depl, steps=1, keywords=KeywordConfig(per_label=2), description_tokens=6).fit(DATA)
+    method.save(tmp_path / "model")
+    loaded: Any = everylabel.load(tmp_path / "model")
+    for one in (method, loaded):
+        fish = one.describe("l0")
+        assert {word for word, _, _ in fish.keywords} == {"sea", "ship"}
+        assert fish.text.split()[0] == "fish"
+        assert set(fish.text.split()[1:]) <= {"sea", "ship"}
+        assert one.describe("new").text == "a law of the sea ship customs"
+        assert one.describe("new").keywords == []
+    with pytest.raises(DataError, match="'l9' is not in the model's vocabulary of 5 labels"):
+        method.describe("l9")
+
+
+def test_names_only(new: New) -> None:
+    method = new(DeRet, steps=1).fit(DATA)
+    assert [method.describe(f"l{i}").text for i in range(4)] == NAMES
+
+
+def test_diagnostics_match_labels_by_their_ids(new: New, tmp_path: Path) -> None:
+    method = new(Depl, steps=1).fit(DATA)
+    found = method.diagnostics(DATA)
+    assert found["n_predictions"] > len(DATA) / 2
+    assert 0 <= found["delta_bounded"] <= 1
+    assert found["margin"]["10%"] <= found["margin"]["50%"] <= found["margin"]["90%"]
+    columns = np.array([3, 1, 0, 2])
+    more = LabelSet.of([*LABELS.subset(columns).labels, Label("unknown", "unknown")])
+    pairs = pairs_from_lists(
+        [[*(columns.tolist().index(label) for label in row.indices), 4] for row in DATA.required_pairs], 5
+    )
+    assert method.diagnostics(Dataset(DATA.documents, more, pairs)) == found
+    method.save(tmp_path / "model")
+    assert everylabel.load(tmp_path / "model").diagnostics(DATA) == found  # type: ignore[attr-defined]
+
+
+def test_diagnostics_of_a_tree_of_labels_say_nothing(new: New) -> None:
+    method = new(Depl, steps=1, keywords=KeywordConfig(leaf_size=2)).fit(DATA)
+    assert method.diagnostics(DATA) == {}
+    assert method.describe("l0").keywords
+
+
+# --- settings
+
+
+def test_what_the_siblings_are() -> None:
+    assert not Depl().joint
+    assert Depl().keywords.per_label == 20
+    assert DeplCls().joint
+    assert DeRet().keywords == KeywordConfig(per_label=0)
+
+
+def test_the_paper_s_numbers() -> None:
+    paper = Depl.paper()
+    paper.check()
+    assert paper.encoder.kind == "bert-base-uncased"
+    assert (paper.classify.lr, paper.retrieve.lr, paper.retrieve.layer_lr) == (5e-5, 1e-5, 1e-4)
+    assert (paper.keywords.per_label, paper.description_tokens, paper.hard_negatives) == (20, 16, 10)
+    assert (paper.labels_per_batch, paper.pooling, paper.plain_share) == (300, "paper", 0.0)
+    assert (paper.keywords.min_df, paper.keywords.max_df) == (2, 0.7)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"classify": Learning(epochs=0)}, "classify.epochs must be above 0"),
+        ({"retrieve": Learning(steps=0)}, "retrieve.steps at least 1"),
+        ({"retrieve": Learning(lr=0.0)}, "retrieve.lr.* must be above 0"),
+        ({"pooling": "paper"}, "needs a transformer"),
+        ({"encoder": EncoderConfig(passages="mean")}, "encoder.passages must be 'first'; got 'mean'"),
+        ({"temperature": 0.0}, "temperature must be above 0"),
+        ({"hard_negatives": -1}, "hard_negatives 0 or more"),
+        ({"labels_per_batch": 0}, "labels_per_batch must be at least 1"),
+        ({"plain_share": 1.5}, "plain_share is a share"),
+        ({"keywords": KeywordConfig(per_label=-1)}, "per_label must not be negative"),
+    ],
+)
+def test_settings_that_cannot_work(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Depl(**settings).fit(DATA)
+
+
+def test_a_bag_of_words_has_no_texts_to_compare() -> None:
+    documents = replace(DATA.documents, features=DATA.required_pairs)
+    for cls in METHODS:
+        with pytest.raises(DataError, match="bag of words"):
+            cls().fit(replace(DATA, documents=documents))
