@@ -18,6 +18,7 @@ from everylabel.linear.lists import Lists
 from everylabel.linear.solver import Features, SolverConfig, train_level
 from everylabel.parallel import parallel_map
 from everylabel.progress import task
+from everylabel.states import below, under
 from everylabel.tree.build import LabelTree
 from everylabel.types import Csr, Ranking
 
@@ -66,14 +67,12 @@ class LinearRanker:
         return self.lists_.level(level, int(self.tree_.children[level][-1]))
 
     def state(self) -> dict[str, Any]:
-        tree = {f"tree/{key}": value for key, value in self.tree_.state().items()}
-        return {**self.lists_.state(), "n_columns": self.n_columns_, **tree}
+        return {**self.lists_.state(), "n_columns": self.n_columns_, **under("tree", self.tree_.state())}
 
     def restore(self, state: dict[str, Any]) -> Self:
         self.n_columns_ = int(state["n_columns"])
         self.lists_ = Lists.restored(state)
-        tree = {key.removeprefix("tree/"): value for key, value in state.items() if key.startswith("tree/")}
-        self.tree_ = LabelTree.restored(tree)
+        self.tree_ = LabelTree.restored(below(state, "tree"))
         return self
 
     def _matched(self, features: Features, levels: list[Csr], t: int) -> Csr:

@@ -25,6 +25,7 @@ from everylabel.encoders.fingerprint import evaluating
 from everylabel.index.build import IndexKind
 from everylabel.index.products import ProductIndex
 from everylabel.progress import task
+from everylabel.states import below, under
 from everylabel.text.matching import require_texts
 from everylabel.types import FloatArray, IntArray, Ranking
 
@@ -164,8 +165,7 @@ class DualRanker:
     def state(self, prefix: str) -> dict[str, Any]:
         layers = {name: tensor for name, tensor in self.dual.state_dict().items() if not name.startswith("encoder.")}
         state: dict[str, Any] = {f"{prefix}/dual/{name}": tensor.cpu().numpy() for name, tensor in layers.items()}
-        state |= {f"{prefix}/encoder/{key}": value for key, value in self.encoder.state().items()}
-        state |= {f"{prefix}/rows/{name}": rows for name, rows in self.rows.items()}
+        state |= under(f"{prefix}/encoder", self.encoder.state()) | under(f"{prefix}/rows", self.rows)
         state |= {f"{prefix}/parts": list(self.parts), f"{prefix}/head_row": self.head_row}
         for name, part in self.parts.items():
             state |= part.state(f"{prefix}/{name}")
@@ -175,23 +175,19 @@ class DualRanker:
     def restore(
         cls, config: EncoderConfig, prefix: str, state: dict[str, Any], *, paper_pooling: bool, temperature: float
     ) -> Self:
-        under = {key.removeprefix(f"{prefix}/"): value for key, value in state.items() if key.startswith(f"{prefix}/")}
-        encoder = restore_encoder(config, _part("encoder/", under))
+        own = below(state, prefix)
+        encoder = restore_encoder(config, below(own, "encoder"))
         dual = Dual(
             encoder.module, np.zeros(encoder.dim, np.float32), paper_pooling=paper_pooling, temperature=temperature
         )
-        layers = {name: torch.from_numpy(np.array(value)) for name, value in _part("dual/", under).items()}
+        layers = {name: torch.from_numpy(np.array(value)) for name, value in below(own, "dual").items()}
         dual.load_state_dict(layers, strict=False)  # the encoder has its own
         ranker = cls(encoder, dual.eval())
-        ranker.rows, ranker.head_row = _part("rows/", under), under["head_row"]
-        ranker.parts = {name: ProductIndex.restore(name, under) for name in under["parts"]}
+        ranker.rows, ranker.head_row = below(own, "rows"), own["head_row"]
+        ranker.parts = {name: ProductIndex.restore(name, own) for name in own["parts"]}
         return ranker
 
 
 def _products(queries: FloatArray, rows: FloatArray, ids: IntArray) -> FloatArray:
     """Each query's products with the rows of these ids."""
     return np.asarray(np.einsum("nd,nmd->nm", queries, rows[ids]), np.float32)
-
-
-def _part(prefix: str, state: dict[str, Any]) -> dict[str, Any]:
-    return {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}

@@ -18,6 +18,7 @@ from everylabel.errors import ConfigError
 from everylabel.linear.ranker import LinearRanker
 from everylabel.linear.solver import Features, SolverConfig
 from everylabel.methods.base import Method, State
+from everylabel.states import below, under
 from everylabel.text.tfidf import DocumentFeatures, TfidfConfig
 from everylabel.tree.build import build_tree, flat_tree, pifa
 from everylabel.types import IntArray, Ranking
@@ -121,12 +122,11 @@ class TextRanker:
         return self.ranker.rank(Features.of(self.features.transform(documents)), k)
 
     def state(self) -> State:
-        return self.features.state("tfidf") | {f"ranker/{key}": value for key, value in self.ranker.state().items()}
+        return self.features.state("tfidf") | under("ranker", self.ranker.state())
 
     def restore(self, state: State) -> Self:
         self.features.restore("tfidf", state)
-        own = {key.removeprefix("ranker/"): value for key, value in state.items() if key.startswith("ranker/")}
-        self.ranker.restore(own)
+        self.ranker.restore(below(state, "ranker"))
         return self
 
 

@@ -27,6 +27,7 @@ from everylabel.linear.ranker import LinearRanker
 from everylabel.linear.solver import Features, SolverConfig
 from everylabel.methods.base import Method, State
 from everylabel.progress import say
+from everylabel.states import below, under
 from everylabel.text.matching import require_texts
 from everylabel.text.tfidf import DocumentFeatures, TfidfConfig
 from everylabel.tree.build import build_tree, flat_tree, pifa
@@ -135,9 +136,9 @@ class MatchXml(Method):
     def _state(self) -> State:
         state = self.features_.state("tfidf")
         if self.sentence_ is not None:
-            state |= {f"sentence/{key}": value for key, value in self.sentence_.state().items()}
+            state |= under("sentence", self.sentence_.state())
         for i, member in enumerate(self.members_):
-            state |= {f"member{i}/{key}": value for key, value in member.state().items()}
+            state |= under(f"member{i}", member.state())
         return state
 
     def _restore(self, state: State) -> None:
@@ -222,9 +223,7 @@ class Member:
 
     def state(self) -> dict[str, Any]:
         encoder = {} if self.encoder is None else self.encoder.state()
-        return {f"encoder/{key}": value for key, value in encoder.items()} | {
-            f"ranker/{key}": value for key, value in self.ranker.state().items()
-        }
+        return under("encoder", encoder) | under("ranker", self.ranker.state())
 
     def restore(self, state: dict[str, Any]) -> Member:
         from everylabel.encoders.build import restore_encoder
@@ -233,8 +232,3 @@ class Member:
             self.encoder = restore_encoder(self.config.encoder, below(state, "encoder"))
         self.ranker.restore(below(state, "ranker"))
         return self
-
-
-def below(state: dict[str, Any], name: str) -> dict[str, Any]:
-    """The part of a state under a name, without the name."""
-    return {key[len(name) + 1 :]: value for key, value in state.items() if key.startswith(f"{name}/")}

@@ -19,6 +19,7 @@ from everylabel.data.splits import ranks
 from everylabel.encoders.base import Encoder, EncoderConfig, Tokens
 from everylabel.encoders.build import load_encoder, restore_encoder
 from everylabel.index.build import IndexKind, make_index
+from everylabel.states import below, under
 from everylabel.text.matching import label_texts, require_texts
 from everylabel.types import FloatArray, IntArray, LongArray, Ranking
 from everylabel.vectors import unit_rows
@@ -86,13 +87,12 @@ class Tower:
         return Ranking(found.ids, np.where(found.ids >= 0, np.clip((1 + found.scores) / 2, 0, 1), -np.inf))
 
     def state(self, prefix: str) -> dict[str, Any]:
-        encoder = {f"{prefix}/encoder/{key}": value for key, value in self.encoder.state().items()}
+        encoder = under(f"{prefix}/encoder", self.encoder.state())
         return encoder | {f"{prefix}/mean": self.mean, f"{prefix}/owners": self.owners, f"{prefix}/index": self.index}
 
     @classmethod
     def restore(cls, config: EncoderConfig, prefix: str, state: dict[str, Any]) -> Self:
-        head = f"{prefix}/encoder/"
-        encoder = restore_encoder(config, {key[len(head) :]: state[key] for key in state if key.startswith(head)})
+        encoder = restore_encoder(config, below(state, f"{prefix}/encoder"))
         tower = cls(encoder, state[f"{prefix}/mean"])
         tower.owners, tower.index = state[f"{prefix}/owners"], state[f"{prefix}/index"]
         return tower

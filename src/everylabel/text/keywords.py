@@ -18,6 +18,7 @@ from everylabel.data.dataset import Documents, LabelSet, contains
 from everylabel.errors import ConfigError, DataError
 from everylabel.linear.ranker import LinearRanker
 from everylabel.linear.solver import Features, SolverConfig
+from everylabel.states import below, under
 from everylabel.text.lemmas import check_language, lemmatised
 from everylabel.text.tfidf import Tfidf, TfidfConfig
 from everylabel.tree.build import build_tree, flat_tree, pifa
@@ -97,12 +98,11 @@ class WordSvm:
         return csr_matrix(matrix[:, :-1]), constants
 
     def state(self, prefix: str) -> dict[str, Any]:
-        words = {f"{prefix}/tfidf/{key}": value for key, value in self.tfidf_.state().items()}
-        return words | {f"{prefix}/ranker/{key}": value for key, value in self.ranker_.state().items()}
+        return under(f"{prefix}/tfidf", self.tfidf_.state()) | under(f"{prefix}/ranker", self.ranker_.state())
 
     def restore(self, prefix: str, state: dict[str, Any]) -> Self:
-        self.tfidf_.restore(_under(f"{prefix}/tfidf/", state))
-        self.ranker_.restore(_under(f"{prefix}/ranker/", state))
+        self.tfidf_.restore(below(state, f"{prefix}/tfidf"))
+        self.ranker_.restore(below(state, f"{prefix}/ranker"))
         return self
 
 
@@ -190,7 +190,3 @@ class Descriptions:
         label, first = labels[i], self.keywords.indptr[i]
         keywords = [self.words[word] for word in self.keywords.indices[first : first + self.read[i]]]
         return " ".join(filter(None, [label.name, *keywords, *(() if used else label.alternatives)]))
-
-
-def _under(prefix: str, state: dict[str, Any]) -> dict[str, Any]:
-    return {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
