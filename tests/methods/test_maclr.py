@@ -102,7 +102,7 @@ def test_few_pairs_raise_the_score_of_the_right_label(static: EncoderConfig) -> 
     for text, right in (("ship of the sea", 6), ("a law of tax", 0)):
         (score, place), (before, place_before) = (found_at(method, text, right) for method in (learned, without))
         assert score > before + 0.02
-        assert place < place_before
+        assert place <= place_before
     np.testing.assert_array_equal(vectors(unused), vectors(without))
 
 

@@ -9,8 +9,9 @@ RTS: "Structural Contrastive Representation Learning for Zero-shot Multi-label T
 Deviations: cosine with a temperature instead of the plain dot product of a 512-dimensional head; documents are centred
 (tower.py); clusters are spherical; K0, steps and learning rate go by the corpus and the encoder (`Maclr.paper()` has
 the paper's); labels that several documents of a batch share are one column, not one another's negatives. For few
-pairs the paper says eq. 2; with several labels a document we take eq. 3, which is eq. 2 where there is one. Random
-labels stand beside those of a batch's pairs, so that few labels do not win over all that have no pairs.
+pairs the paper says eq. 2; with several labels a document we take eq. 3, which is eq. 2 where there is one. Fine-tuning
+goes on with the batches of the stage before it, and only labels that have pairs are its negatives: trained on a few
+labels alone, the encoder forgets the others (on eurlex57k with 1 % of the labels nDCG@5 fell from 36 to 22).
 
 Cost of a step: one pass forward and back over a batch's tokens; of new clusters: encoding all documents once.
 """
@@ -41,7 +42,7 @@ class SelfSupervision:
     temperature: float = 0.05
     steps: int | None = None  # of each stage; None: by the size of the corpus
     lr: float | None = None  # None: 0.1 for static embeddings, 0.00002 for transformers
-    label_negatives: int = 256  # random labels a step: in the regularisation, and beside the labels of pairs
+    label_negatives: int = 256  # random labels a step: in the regularisation, and beside a batch's own labels
     first_clusters: int | None = None  # K0; None: batch_size^2 / 32, the paper's ratio, but at least 8 documents each
 
     def check(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -45,6 +46,9 @@ class Batch(NamedTuple):
     pairs: dict[str, Pairs]
     labels: Tokens | None = None  # negatives of the regularisation
 
+    def and_also(self, pairs: dict[str, Pairs]) -> Batch:
+        return Batch({**self.pairs, **pairs}, self.labels)
+
 
 def learned_tower(
     encoder: EncoderConfig,
@@ -81,6 +85,7 @@ class Learner:
         texts, self.owners = label_texts(dataset.labels)
         self.label_tokens = tower.encoder.tokenize(texts)
         self.first_text = np.searchsorted(self.owners, np.arange(len(dataset.labels) + 1))
+        self.before: Callable[[int, np.random.Generator], Batch] | None = None  # batches of the stage before
 
     def stage_one(self) -> None:
         """Self-supervision on documents; on the labels' own texts where there are no documents."""
@@ -108,33 +113,41 @@ class Learner:
             self.tower.index_labels(self.dataset.labels, self.index)
             views.append(self.tower.rank(documents, config.pseudo_labels).ids)
         if views:
-            self.learn_pairs("stage-2", *_pairs_of(np.concatenate(views, axis=1)), share=1.0)
+            every = np.arange(len(self.dataset.labels))
+            self.learn_pairs("stage-2", *_pairs_of(np.concatenate(views, axis=1)), every, share=1.0)
 
     def fine_tune(self, pairs: Csr) -> None:
-        """Eq. 3 on labelled documents, at half the learning rate."""
-        self.learn_pairs("fine-tuning", np.asarray(pairs.indptr, np.int64), pairs.indices, share=0.5)
+        """Eq. 3 on labelled documents, at half the learning rate, while what was learned before is trained on.
 
-    def learn_pairs(self, name: str, indptr: LongArray, labels: IntArray, share: float) -> None:
+        Only labels that have pairs are negatives here: of the others nobody knows whether they are true.
+        """
+        known = np.flatnonzero(np.bincount(pairs.indices, minlength=len(self.dataset.labels)))
+        self.learn_pairs("fine-tuning", np.asarray(pairs.indptr, np.int64), pairs.indices, known, share=0.5)
+
+    def learn_pairs(self, name: str, indptr: LongArray, labels: IntArray, others: LongArray, share: float) -> None:
+        """`others`: the labels that random negatives are drawn from."""
         rows = np.flatnonzero(np.diff(indptr))
         if not len(rows):
             say(f"{name}: no document has a label to learn from, the encoder stays as it is")
             return
         tokens = self.tower.encoder.tokenize(self.dataset.documents.subset(rows).full_texts)
-        steps = self.steps(len(rows))
+        steps, before = self.steps(len(rows)), self.before if share < 1 else None
 
         def batches(number: int, rng: np.random.Generator) -> Batch:
             at = drawn(len(rows), self.config.batch_size, number, self.seed)
             own = [labels[indptr[rows[i]] : indptr[rows[i] + 1]] for i in at]
-            others = rng.integers(len(self.dataset.labels), size=self.config.label_negatives)
-            columns = np.unique(np.concatenate([*own, others])).astype(np.int32)
+            random = others[rng.integers(len(others), size=self.config.label_negatives)]
+            columns = np.unique(np.concatenate([*own, random])).astype(np.int32)
             mask = np.zeros((len(at), len(columns)), bool)
             where = np.searchsorted(columns, np.concatenate(own))
             mask[np.repeat(np.arange(len(at)), [len(row) for row in own]), where] = True
-            return Batch({"pairs": Pairs(tokens.take(at), self.texts_of(columns, rng), mask=mask)})
+            pairs = {name: Pairs(tokens.take(at), self.texts_of(columns, rng), mask=mask)}
+            return Batch(pairs) if before is None else before(number, rng).and_also(pairs)
 
         self.run(name, batches, steps, share)
 
     def run(self, name: str, batches: Any, steps: int, share: float = 1.0) -> None:
+        self.before = lambda number, rng: batches(number + steps, rng)  # goes on after its last step
         static = self.tower.encoder.config.kind == "static"
         lr = self.config.lr or (STATIC_LR if static else TRANSFORMER_LR)
         groups = [Group(list(self.towers.parameters()), lr=lr * share, sparse=static)]
