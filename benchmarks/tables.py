@@ -20,8 +20,8 @@ What to compare with, eurlex57k test: PECOS and omikuji in the table of peers be
 PUBLISHED_NO_PAIRS = """\
 What to compare with, eurlex57k test without pairs, published: TF-IDF nDCG@5 29.7 and ZSR@100 38.8, RTS 22.0 and 48.9.
 `plain` is the encoder as it comes, without taking away what all documents have in common. esco-skills has no training
-documents: `simcse`, `rts` and `maclr` learn from label texts there, and `rts` and `maclr` are worse for it than the same
-encoder frozen (`semantic-static`)."""
+documents: `simcse`, `rts` and `maclr` learn from label texts there, and `rts` and `maclr` are worse for it than the
+same encoder frozen (`semantic-static`)."""
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -53,8 +53,8 @@ TITLES = {
         "## MACLR's parts, without pairs, 10,000 documents",
         NO_PAIRS,
         "The order of the paper's table 5: 1 ICT, 2 + MAC, 3 + label regularisation, 4 both, 5 to 7 + pseudo labels of "
-        "the encoder, of TF-IDF, of both. Static encoder. The paper: each part helps (R@100), both views most. Here, on "
-        "eurlex57k, MAC and each view of pseudo labels raise R@100, TF-IDF's by far the most; not shown: label "
+        "the encoder, of TF-IDF, of both. Static encoder. The paper: each part helps (R@100), both views most. Here, "
+        "on eurlex57k, MAC and each view of pseudo labels raise R@100, TF-IDF's by far the most; not shown: label "
         "regularisation changes nothing (its loss is next to 0 from the start: a long text is nearer to its twin than "
         "to any label), and both views are worse than TF-IDF's alone. On wordnet-reverse, whose documents are glosses "
         "of a few words, no part helps.",
