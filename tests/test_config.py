@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import everylabel
 from everylabel.config import build, merge, parse_settings, read_toml, to_dict
 from everylabel.errors import ConfigError
+from everylabel.methods.maclr import Maclr
 
 
 @dataclass(kw_only=True)
@@ -30,6 +32,11 @@ class Outer:
     limit: int | None = None
     widths: tuple[int, ...] = (1, 2)
     inner: Inner = field(default_factory=Inner)
+
+
+@dataclass(kw_only=True)
+class Tuned:
+    inner: Inner = field(default_factory=lambda: Inner(ngrams=3, scale=0.5))
 
 
 outers = st.builds(
@@ -56,6 +63,12 @@ def test_settings_and_back(config: Outer) -> None:
     given = [f"{key}={json.dumps(value)}" for key, value in values.items()]
     given += [f"inner.{key}={json.dumps(value)}" for key, value in inner.items()]
     assert build(Outer, parse_settings(given)) == config
+
+
+def test_a_part_of_a_table_leaves_the_other_parts_as_the_method_has_them() -> None:
+    assert build(Tuned, {"inner": {"scale": 2.0}}).inner == Inner(ngrams=3, scale=2.0)
+    assert build(Tuned, {"inner": {}}).inner == Inner(ngrams=3, scale=0.5)
+    assert everylabel.method("maclr", learn={"steps": 9}).learn == replace(Maclr().learn, steps=9)  # type: ignore[attr-defined]
 
 
 def test_values_that_are_not_json_are_text() -> None:

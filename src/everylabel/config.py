@@ -16,10 +16,15 @@ from everylabel.errors import ConfigError
 C = TypeVar("C")
 
 
-def build(cls: type[C], values: Mapping[str, Any], where: str = "") -> C:
-    """An instance from plain values; an unknown key is an error that suggests the nearest known one."""
+def build(cls: type[C], values: Mapping[str, Any], where: str = "", default: C | None = None) -> C:
+    """An instance from plain values; an unknown key is an error that suggests the nearest known one.
+
+    What is not given is as in `default`, or as the class has it. A part of a table leaves its other parts as they are:
+    in `maclr` with learn.steps=100 the rest of `learn` is still maclr's, not that of the table's own class.
+    """
     hints = get_type_hints(cls)
-    known = [f.name for f in dataclasses.fields(cls) if f.init]  # type: ignore[arg-type]
+    fields = {f.name: f for f in dataclasses.fields(cls) if f.init}  # type: ignore[arg-type]
+    known = list(fields)
     given: dict[str, Any] = {}
     for key, value in values.items():
         name = f"{where}{key}"
@@ -27,8 +32,18 @@ def build(cls: type[C], values: Mapping[str, Any], where: str = "") -> C:
             near = difflib.get_close_matches(key, known, n=1)
             hint = f"did you mean {where}{near[0]!s}?" if near else f"known are: {', '.join(known) or 'none'}"
             raise ConfigError(f"unknown setting {name!r}; {hint}")
-        given[key] = _convert(hints[key], value, name)
-    return cls(**given)
+        if dataclasses.is_dataclass(hints[key]) and isinstance(value, Mapping):
+            before = _default(fields[key]) if default is None else getattr(default, key)
+            given[key] = build(hints[key], value, f"{name}.", before)
+        else:
+            given[key] = _convert(hints[key], value, name)
+    return cls(**given) if default is None else dataclasses.replace(default, **given)  # type: ignore[type-var]
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return None if field.default is dataclasses.MISSING else field.default
 
 
 def to_dict(config: Any) -> dict[str, Any]:
@@ -92,9 +107,7 @@ def _convert(hint: Any, value: Any, name: str) -> Any:
     if dataclasses.is_dataclass(hint):
         if isinstance(value, hint):  # type: ignore[arg-type]
             return value
-        if not isinstance(value, Mapping):
-            raise ConfigError(f"{name} has settings of its own: give {name}.KEY=VALUE instead of {name}={value!r}")
-        return build(hint, value, f"{name}.")  # type: ignore[arg-type]
+        raise ConfigError(f"{name} has settings of its own: give {name}.KEY=VALUE instead of {name}={value!r}")
     if origin is Literal:
         if value in args:
             return value

@@ -140,10 +140,13 @@ def test_the_score_is_made_of_both_parts(static: EncoderConfig) -> None:
     assert found.scores[0] == pytest.approx(expected, abs=1e-6)
 
 
-def test_without_a_weight_words_alone_decide(static: EncoderConfig) -> None:
+def test_without_a_weight_a_part_is_left_out(static: EncoderConfig, tmp_path: Path) -> None:
     data = Dataset(Documents.of(TEXTS), LABELS)
     words = TfidfMatch(match=PLAIN).fit(data).rank(TEXTS, 2)
-    found = two_parts(static, dense_weight=0.0).fit(data).rank(TEXTS, 2)
+    hybrid = two_parts(static, dense_weight=0.0).fit(data)
+    assert hybrid.tower_ is hybrid.learned_ is None
+    hybrid.save(tmp_path / "model")
+    found = everylabel.load(tmp_path / "model").rank(TEXTS, 2)
     there = words.ids >= 0
     np.testing.assert_array_equal(found.ids[there], words.ids[there])
     np.testing.assert_array_equal(found.scores[there], words.scores[there])
@@ -152,14 +155,16 @@ def test_without_a_weight_words_alone_decide(static: EncoderConfig) -> None:
 def test_an_encoder_counts_less_where_it_reads_the_beginning_only(tiny_folder: Path) -> None:
     encoder = EncoderConfig(kind=str(tiny_folder), max_tokens=8, cache=False)
     hybrid = two_parts(encoder).fit(Dataset(Documents.of(TEXTS), LABELS))
-    read = hybrid._read(Documents.of(["law", "law " * 10, "law " * 1000]))
+    assert hybrid.tower_ is not None
+    read = hybrid._read(Documents.of(["law", "law " * 10, "law " * 1000]), hybrid.tower_)
     assert read[0] == 1
     assert 1 > read[1] > read[2] == pytest.approx(LEAST_READ, abs=0.01)
 
 
 def test_an_encoder_that_reads_all_counts_in_full(static: EncoderConfig) -> None:
     hybrid = two_parts(static).fit(Dataset(Documents.of(TEXTS), LABELS))
-    assert hybrid._read(Documents.of(["law", "law " * 1000])).tolist() == [1, 1]
+    assert hybrid.tower_ is not None
+    assert hybrid._read(Documents.of(["law", "law " * 1000]), hybrid.tower_).tolist() == [1, 1]
 
 
 def test_labels_beyond_the_candidates_can_be_asked_for(static: EncoderConfig, monkeypatch: pytest.MonkeyPatch) -> None:

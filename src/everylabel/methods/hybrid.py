@@ -43,7 +43,7 @@ class Hybrid(Method):
 
     match: MatchConfig = field(default_factory=MatchConfig)
     encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(kind="minilm", max_tokens=64, onnx=True))
-    dense_weight: float = 1.0
+    dense_weight: float = 1.0  # 0: without the transformer
     learned: EncoderConfig = field(default_factory=EncoderConfig)
     learn: SelfSupervision = field(default_factory=lambda: SelfSupervision(task="segments"))
     learned_weight: float = 0.5  # 0: without it, nothing is trained
@@ -65,9 +65,11 @@ class Hybrid(Method):
 
         documents, labels = dataset.documents, dataset.labels
         self.matcher_ = LabelMatcher(self.match).fit(documents, labels)
-        tower = Tower.load(self.encoder, documents, labels, self.random_state, center=True)
-        self.tower_: Tower = tower.index_labels(labels, self.index)
+        self.tower_: Tower | None = None
         self.learned_: Tower | None = None
+        if self.dense_weight > 0:
+            tower = Tower.load(self.encoder, documents, labels, self.random_state, center=True)
+            self.tower_ = tower.index_labels(labels, self.index)
         if self.learned_weight > 0:
             learned = replace(self.learned, trainable=len(documents) > 0)
             tower = learned_tower(learned, self.learn, dataset.without_pairs(), self.random_state)
@@ -75,32 +77,39 @@ class Hybrid(Method):
 
     def _rank(self, documents: Documents, k: int) -> Ranking:
         deep = min(max(k, CANDIDATES), len(self.labels_))
-        words = self.matcher_.rank(documents, deep)
-        vectors, weights = [self.tower_.rank(documents, deep)], [self.dense_weight * self._read(documents)]
+        words, vectors, weights = self.matcher_.rank(documents, deep), [], []
+        if self.tower_ is not None:
+            vectors.append(self.tower_.rank(documents, deep))
+            weights.append(self.dense_weight * self._read(documents, self.tower_))
         if self.learned_ is not None:
             vectors.append(self.learned_.rank(documents, deep))
             weights.append(np.full(len(documents), self.learned_weight, np.float32))
+        if not vectors:
+            return words.top(k)
         if self.combine == "ranks":
             return combined(by_rank(words), [by_rank(part) for part in vectors], weights, k)
         return combined(words, vectors, [2 * weight for weight in weights], k)  # twice: a score is (1 + cosine) / 2
 
-    def _read(self, documents: Documents) -> FloatArray:
+    def _read(self, documents: Documents, tower: Tower) -> FloatArray:
         """How much an encoder's word counts: by the share of the document that it reads."""
-        limit = getattr(self.tower_.encoder.module, "limit", None)
+        limit = getattr(tower.encoder.module, "limit", None)
         if limit is None:
             return np.ones(len(documents), np.float32)
         n_tokens = TOKENS_PER_WORD * np.array([1 + text.count(" ") for text in documents.full_texts], np.float32)
         return np.asarray(LEAST_READ + (1 - LEAST_READ) * np.minimum(1, limit / n_tokens), np.float32)
 
     def _state(self) -> State:
-        learned = {} if self.learned_ is None else self.learned_.state("learned")
-        return self.matcher_.state("match") | self.tower_.state("tower") | learned
+        parts = {"tower": self.tower_, "learned": self.learned_}
+        state = self.matcher_.state("match")
+        for name, tower in parts.items():
+            state |= {} if tower is None else tower.state(name)
+        return state
 
     def _restore(self, state: State) -> None:
         from everylabel.methods.tower import Tower
 
         self.matcher_ = LabelMatcher(self.match).restore("match", state)
-        self.tower_ = Tower.restore(self.encoder, "tower", state)
+        self.tower_ = Tower.restore(self.encoder, "tower", state) if self.dense_weight > 0 else None
         self.learned_ = Tower.restore(self.learned, "learned", state) if self.learned_weight > 0 else None
 
 
