@@ -1,6 +1,6 @@
 """The settings of the methods without pairs, one changed at a time, on the dev documents of three data sets.
 
-python -m benchmarks.choices --data DIR [--documents 3000]
+python -m benchmarks.choices --data DIR [--documents 1000]
 
 What is the default and what is not was chosen by these numbers; test documents have no part in it. A setting whose
 result is there is skipped. Idf and centring are from 10,000 training documents, without their labels.
@@ -62,7 +62,7 @@ CHOICES = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", help="folder with the data sets (or EVERYLABEL_DATA)")
-    parser.add_argument("--documents", type=int, default=3_000, help="how many dev documents of each data set")
+    parser.add_argument("--documents", type=int, default=1_000, help="how many dev documents of each data set")
     arguments = parser.parse_args()
     os.environ["EVERYLABEL_CACHE"] = str(WORK / "cache")
     data = data_folder(arguments.data)

@@ -69,7 +69,8 @@ TITLES = {
         "## A transformer without pairs: training, and passages of long documents",
         NO_PAIRS,
         "`maclr-minilm` trains all-MiniLM-L6-v2 on 64 tokens of 2,000 documents, 32 a step, for 20 steps a stage: "
-        "enough for what a step costs, not for what it could learn; 1,000 test documents. `passages`: the frozen "
+        "enough for what a step costs, not for what it could learn; in so short a run clusters are made anew at every "
+        "step of the first half, which is most of stage I's time; 1,000 test documents. `passages`: the frozen "
         "encoder on the first 256 tokens, the mean of all passages of 256, and the best passage for each label; 600 "
         "test documents.",
     ),

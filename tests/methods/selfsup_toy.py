@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.encoders import conftest as encoders
 
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
 from everylabel.encoders.base import EncoderConfig
@@ -16,7 +14,6 @@ from everylabel.methods.maclr import Ict, Maclr, Rts, SelfSupervision, SimCse
 from everylabel.methods.selfsup import Learner
 from everylabel.methods.tower import Tower
 
-tiny_folder = encoders.made_folder
 NAMES = ["fish", "sea", "ship", "law", "tax", "customs", "milk", "wine", "trade", "union"]
 LABELS = LabelSet.of(
     Label(f"l{i}", name, alternatives=(f"the {name}", f"{name} in the european union")[: i % 3])
@@ -34,13 +31,6 @@ def documents(n: int = 24) -> Documents:
 
 
 DATA = Dataset(documents(), LABELS)
-
-
-@pytest.fixture
-def static(tiny_folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> EncoderConfig:
-    monkeypatch.setenv("EVERYLABEL_CACHE", str(cache))
-    monkeypatch.setenv("EVERYLABEL_THREADS", "1")  # tensors of a few numbers
-    return EncoderConfig(teacher=str(tiny_folder))
 
 
 @pytest.fixture

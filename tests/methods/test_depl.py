@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.encoders import conftest as encoders
 
 import everylabel
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
@@ -23,7 +22,6 @@ from everylabel.methods.tower import Tower
 from everylabel.text.keywords import KeywordConfig
 from everylabel.train.checkpoint import checkpointing
 
-tiny_folder = encoders.made_folder
 NAMES = ["fish", "law", "milk", "wine"]
 CLUES = [["sea", "ship"], ["tax", "customs"], ["trade", "union"], ["european", "trading"]]
 LABELS = LabelSet.of(
@@ -45,13 +43,6 @@ def data(n: int = 32) -> Dataset:
 
 
 DATA = data()
-
-
-@pytest.fixture
-def static(tiny_folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> EncoderConfig:
-    monkeypatch.setenv("EVERYLABEL_CACHE", str(cache))
-    monkeypatch.setenv("EVERYLABEL_THREADS", "1")  # tensors of a few numbers
-    return EncoderConfig(teacher=str(tiny_folder))
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from unittest.mock import create_autospec
 
 import numpy as np
 import pytest
-from tests.methods import selfsup_toy as toy
 from tests.methods.selfsup_toy import ALL, DATA, LABELS, METHODS, NAMES
 
 from everylabel.data.dataset import Dataset, Documents, pairs_from_lists
@@ -21,9 +20,6 @@ from everylabel.methods.maclr import Ict, Maclr, Rts, SelfSupervision, SimCse
 from everylabel.methods.selfsup import Learner
 from everylabel.methods.semantic import Semantic
 from everylabel.train.checkpoint import checkpointing
-
-tiny_folder = toy.tiny_folder
-static = toy.static
 
 
 def vectors(method: Ict | Semantic, texts: list[str] = NAMES) -> Any:

@@ -17,8 +17,6 @@ from everylabel.text.matching import LabelMatcher, MatchConfig
 from everylabel.train.batches import Corpus, drawn
 from everylabel.types import IntArray
 
-tiny_folder = toy.tiny_folder
-static = toy.static
 learner = toy.learner
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from everylabel.encoders.base import Encoder, EncoderConfig
@@ -10,15 +10,21 @@ from everylabel.encoders.pretrained import needed
 from everylabel.errors import ModelError
 
 
-def load_encoder(config: EncoderConfig) -> Encoder:
-    """The pretrained encoder. Seconds; the first "static" of a teacher is distilled, in about a minute."""
+def load_encoder(config: EncoderConfig, corpus: Sequence[str] | None = None) -> Encoder:
+    """The pretrained encoder. Seconds; the first "static" of a teacher is distilled, in about a minute.
+
+    With a corpus, static token embeddings are weighted by how rare a token is in it; a transformer stays as it is.
+    """
     config.check()
     needed("torch")
     needed("tokenizers")
     if config.kind == "static":
         from everylabel.encoders.static import StaticEncoder
 
-        return StaticEncoder.load(config)
+        encoder = StaticEncoder.load(config)
+        if corpus is not None:
+            encoder.weigh(encoder.tokenize(corpus))
+        return encoder
     from everylabel.encoders.transformer import TransformerEncoder
 
     return TransformerEncoder.load(config)

@@ -193,9 +193,7 @@ class Member:
         from everylabel.methods.levels import Levels
 
         config, texts = self.config.fine_tuning, documents.full_texts
-        self.encoder = load_encoder(self.config.encoder)
-        if self.config.encoder.kind == "static":
-            self.encoder.weigh(self.encoder.tokenize(texts))  # type: ignore[attr-defined]
+        self.encoder = load_encoder(self.config.encoder, texts)
         if config.epochs > 0 and self.config.encoder.trainable:
             settings = {"leaf_size": config.leaf_size, "arity": config.arity}
             rng = np.random.default_rng(self.seed)

@@ -57,10 +57,8 @@ class Tower:
     def load(cls, config: EncoderConfig, documents: Documents, labels: LabelSet, seed: int, *, center: bool) -> Self:
         """The pretrained encoder; static token embeddings are weighted by how rare a token is in this corpus."""
         require_texts(documents)
-        encoder = load_encoder(config)
         corpus = documents.full_texts or label_texts(labels)[0]
-        if config.kind == "static":
-            encoder.weigh(encoder.tokenize(corpus))  # type: ignore[attr-defined]
+        encoder = load_encoder(config, corpus)
         tower = cls(encoder, np.zeros(encoder.dim, np.float32))
         if center and len(documents):
             chosen = np.random.default_rng(seed).permutation(len(corpus))[:MEAN_SAMPLE]

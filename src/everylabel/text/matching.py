@@ -25,7 +25,7 @@ from everylabel.vectors import unit_rows
 
 @dataclass(kw_only=True, frozen=True)
 class MatchConfig:
-    """How words are read. Defaults: the best on the dev documents of eurlex57k and cve-libraries."""
+    """How words are read. Defaults: chosen on dev documents (`python -m benchmarks.choices`)."""
 
     language: str = "en"  # whose base forms and function words; "none": words as they are
     ngrams: int = 2
