@@ -8,7 +8,8 @@ import sys
 
 from benchmarks.record import data_folder
 
-ALL = ("linear_peers", "scale", "quality", "choices", "tfidf_speed", "encoding")
+ALL = ("linear_peers", "scale", "quality", "differences", "choices", "label_vectors", "tfidf_speed", "encoding")
+WITHOUT_DATA = ("label_index", "figures", "tables")
 
 
 def main() -> None:
@@ -19,9 +20,9 @@ def main() -> None:
     for name in ALL:
         print(f"== {name}", flush=True)
         subprocess.run([sys.executable, "-m", f"benchmarks.{name}", "--data", data], check=True)
-    print("== label_index", flush=True)
-    subprocess.run([sys.executable, "-m", "benchmarks.label_index"], check=True)
-    subprocess.run([sys.executable, "-m", "benchmarks.tables"], check=True)
+    for name in WITHOUT_DATA:
+        print(f"== {name}", flush=True)
+        subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=True)
 
 
 if __name__ == "__main__":

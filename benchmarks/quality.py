@@ -22,7 +22,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.record import WORK, Watch, data_folder, peak_gb, read_result, write_result
+from benchmarks.record import WORK, Stages, Watch, data_folder, read_result, write_result
 
 if TYPE_CHECKING:
     from everylabel.data import Dataset
@@ -115,16 +115,17 @@ def run_cell(row: str, seed: int, data: Path, split: str) -> None:
     """Fit, save, load, rank and evaluate one row with one seed."""
     import everylabel
     from everylabel.evaluate.metrics import by_document, evaluate, find_hits
+    from everylabel.progress import reporting
 
     forget_vectors()
-    spec, watch = read_row(row), Watch()
+    spec, watch, costs = read_row(row), Watch(), Stages()
     folder = data / spec["data"]
     with watch("read"):
         train, test = load_train(folder), everylabel.load_dataset(folder, split)
     test = some(test, spec.get("test_documents", len(test)))
     method = everylabel.method(spec["method"], random_state=seed, **spec.get("settings", {}))
     shown = supervised(train, spec, seed)
-    with watch("fit"):
+    with watch("fit"), reporting(costs):
         stages = fit(method, shown, cell_name(row, seed, split))
     with tempfile.TemporaryDirectory() as temporary:
         with watch("save"):
@@ -136,6 +137,7 @@ def run_cell(row: str, seed: int, data: Path, split: str) -> None:
     with watch("rank"):
         ranking = method.rank(test.documents, k=100)
     keep_ranking(cell_name(row, seed, split), ranking)
+    costs.note_peak()
     scores = evaluate(ranking, test.required_pairs, train.counts, len(train), recall_ks=RECALL_KS)
     ratios = by_document(find_hits(ranking, test.required_pairs), train.counts, len(train), recall_ks=RECALL_KS)
     values = {
@@ -150,11 +152,13 @@ def run_cell(row: str, seed: int, data: Path, split: str) -> None:
         "seed": seed,
         "seconds": watch.seconds,
         "stages": stages,
+        "costs": {name: cost for name, cost in costs.costs.items() if cost["seconds"] >= 1},
         "documents_per_second": round(len(test) / watch.seconds["rank"], 1),
         "model_mb": round(size / 1e6, 1),
-        "peak_gb": round(peak_gb(), 2),
+        "peak_gb": round(costs.peak, 2),
         "scores": scores.to_json(),
         "intervals": intervals(ratios),
+        "diagnostics": method.diagnostics(test) if hasattr(method, "diagnostics") else {},
     }
     write_result(cell_name(row, seed, split), values, f"python -m benchmarks.quality --rows {row} --split {split}")
 

@@ -8,6 +8,7 @@ import platform
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,43 @@ class Watch:
         yield
         self.seconds[step] = round(time.perf_counter() - begun, 3)
         print(f"  {step}: {self.seconds[step]:.1f} s", flush=True)
+
+
+@dataclass
+class Stages:
+    """What each named task of the library took: seconds, and the process's peak memory in it. Tasks of one name add up.
+
+    A reporter of progress: `with reporting(stages): ...`. Of tasks inside others the memory is that of both.
+    """
+
+    costs: dict[str, dict[str, float]] = field(default_factory=dict)
+    peak: float = 0.0  # of the whole process: the kernel's own count starts anew with each stage
+    begun: dict[str, float] = field(default_factory=dict)
+
+    def start(self, name: str, total: int | None) -> str:  # noqa: ARG002
+        self.note_peak()
+        self.begun[name] = time.perf_counter()
+        return name
+
+    def advance(self, key: object, amount: int) -> None:
+        """The end of a stage is enough."""
+
+    def finish(self, key: object) -> None:
+        name = str(key)
+        cost = self.costs.setdefault(name, {"times": 0, "seconds": 0.0, "peak_gb": 0.0})
+        cost["times"] += 1
+        cost["seconds"] = round(cost["seconds"] + time.perf_counter() - self.begun[name], 2)
+        cost["peak_gb"] = max(cost["peak_gb"], round(self.note_peak(), 2))
+
+    def say(self, message: str) -> None:
+        print(f"  {message}", flush=True)
+
+    def note_peak(self) -> float:
+        """Since the last time."""
+        since = peak_gb()
+        self.peak = max(self.peak, since)
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+        return since
 
 
 def data_folder(given: str | None) -> Path:

@@ -2,124 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import statistics
-from collections.abc import Iterable, Sequence
-from typing import Any
-
+from benchmarks.markdown import conditions, table
+from benchmarks.quality_tables import bounds_section, costs_section, differences_section, quality_section
 from benchmarks.record import RESULTS, read_result
 from benchmarks.scale import SIZES
-
-QUALITY = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@1", "PSP@5", "R@10", "R@100", "ZSR@100", "tail-F1@5")
-NO_PAIRS = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@5", "R@10", "R@100", "ZSR@10", "ZSR@50", "ZSR@100", "RP@5", "MRR")
-INTERVALS = ("nDCG@5", "ZSR@100")
-PUBLISHED = """\
-What to compare with, eurlex57k test: PECOS and omikuji in the table of peers below; the best published neural model
-(OF-LAN, 8 GPUs) has nDCG@5 83.0, PSP@5 67.9 and ZSR@100 43 to 51. Linear models have ZSR 0 by construction."""
-
-PUBLISHED_NO_PAIRS = """\
-What to compare with, eurlex57k test without pairs, published: TF-IDF nDCG@5 29.7 and ZSR@100 38.8, RTS 22.0 and 48.9.
-`plain` is the encoder as it comes, without taking away what all documents have in common. esco-skills has no training
-documents: `simcse`, `rts` and `maclr` learn from label texts there, and `rts` and `maclr` are worse for it than the
-same encoder frozen (`semantic-static`)."""
-
-
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
-
-
-def percent(values: Sequence[float | None]) -> str:
-    """Mean, and the spread over seeds where there are several."""
-    known = [100 * value for value in values if value is not None]
-    if not known:
-        return "-"
-    spread = f" ± {statistics.stdev(known):.2f}" if len(known) > 1 else ""
-    return f"{statistics.mean(known):.1f}{spread}"
-
-
-def conditions(record: dict[str, Any]) -> str:
-    machine, versions = record["machine"], record["versions"]
-    return (
-        f"`{record['command']}` on {machine['cores']} cores ({machine['cpu']}), {machine['memory_gib']} GiB; "
-        + ", ".join(f"{name} {version}" for name, version in versions.items())
-    )
-
-
-TITLES = {
-    "pairs": ("## Quality with all labelled documents", QUALITY, PUBLISHED),
-    "no pairs": ("## Without a single labelled document", NO_PAIRS, PUBLISHED_NO_PAIRS),
-    "ablation": (
-        "## MACLR's parts, without pairs, 10,000 documents",
-        NO_PAIRS,
-        "The order of the paper's table 5: 1 ICT, 2 + MAC, 3 + label regularisation, 4 both, 5 to 7 + pseudo labels of "
-        "the encoder, of TF-IDF, of both. Static encoder. The paper: each part helps (R@100), both views most. Here, "
-        "on eurlex57k, MAC and each view of pseudo labels raise R@100, TF-IDF's by far the most; not shown: label "
-        "regularisation changes nothing (its loss is next to 0 from the start: a long text is nearer to its twin than "
-        "to any label), and both views are worse than TF-IDF's alone. On wordnet-reverse, whose documents are glosses "
-        "of a few words, no part helps.",
-    ),
-    "few-shot": (
-        "## Few pairs, 10,000 documents",
-        NO_PAIRS,
-        "labels1, labels5: all pairs of 1 % and 5 % of the labels; pairs1, pairs5: 1 % and 5 % of all pairs. Each "
-        "seed draws others. The linear models know only the labels that they saw.",
-    ),
-    "transformer": (
-        "## A transformer without pairs: training, and passages of long documents",
-        NO_PAIRS,
-        "`maclr-minilm` trains all-MiniLM-L6-v2 on 64 tokens of 2,000 documents, 32 a step, for 20 steps a stage: "
-        "enough for what a step costs, not for what it could learn; in so short a run clusters are made anew at every "
-        "step of the first half, which is most of stage I's time; 1,000 test documents. `passages`: the frozen "
-        "encoder on the first 256 tokens, the mean of all passages of 256, and the best passage for each label; 600 "
-        "test documents.",
-    ),
-}
-
-
-def quality_section() -> str:
-    tables: dict[str, dict[str, list[dict[str, Any]]]] = {name: {} for name in TITLES}
-    for path in sorted((RESULTS / "quality").glob("*.json")):
-        record = json.loads(path.read_text(encoding="utf-8"))
-        rows = tables[record.get("table", "pairs")]
-        rows.setdefault(f"{record['row']} ({record['split']})", []).append(record)
-    return "\n".join(quality_table(name, records) for name, records in tables.items() if records)
-
-
-def quality_table(name: str, records: dict[str, list[dict[str, Any]]]) -> str:
-    title, metrics, remarks = TITLES[name]
-    rows = []
-    for row, cells in records.items():
-        scores = [percent([cell["scores"]["values"].get(key) for cell in cells]) for key in metrics]
-        fit = f"{max(cell['seconds']['fit'] for cell in cells):.0f}"
-        speed = f"{min(cell['documents_per_second'] for cell in cells):,.0f}"
-        memory = f"{max(cell['peak_gb'] for cell in cells):.1f}"
-        seeds = ", ".join(str(cell["seed"]) for cell in cells)
-        ends = [interval(cells[0], key) for key in INTERVALS]
-        step = thousand_steps(cells)
-        rows.append([row, *scores, *ends, fit, step, speed, f"{cells[0]['model_mb']:.0f}", memory, seeds])
-    ends = [f"{key}, 95%" for key in INTERVALS]
-    columns = ["row", *metrics, *ends, "fit s", "s/1,000 steps", "docs/s", "model MB", "peak GB", "seeds"]
-    empty = [i for i in range(len(columns)) if all(row[i] == "-" for row in rows)]  # metrics that the data has not
-    columns, *rows = [[cell for i, cell in enumerate(row) if i not in empty] for row in [columns, *rows]]
-    notes = (
-        "In %; several seeds: mean ± standard deviation. 95%: bootstrap interval over documents, first seed. Fit and "
-        "docs/s are from texts, of the slowest seed; peak memory is that of the whole process, the texts included."
-    )
-    last = next(reversed(records.values()))[0]
-    return f"{title}\n\n{table(columns, rows)}\n\n{notes}\n{remarks}\n\n{conditions(last)}\n"
-
-
-def interval(cell: dict[str, Any], key: str) -> str:
-    ends = cell.get("intervals", {}).get(key)
-    return "-" if ends is None else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f}"
-
-
-def thousand_steps(cells: list[dict[str, Any]]) -> str:
-    """Seconds, over all stages; of methods that train step by step."""
-    stages = [stage for cell in cells for stage in cell.get("stages", {}).values()]
-    steps = sum(stage["steps"] for stage in stages)
-    return f"{1000 * sum(stage['seconds'] for stage in stages) / steps:.0f}" if steps else "-"
 
 
 def choices_section() -> str:
@@ -139,6 +25,28 @@ def choices_section() -> str:
         "chosen by these numbers."
     )
     return f"## Settings without pairs, on dev\n\n{table(columns, rows)}\n\n{notes}\n\n{conditions(record)}\n"
+
+
+def label_vectors_section() -> str:
+    record = read_result("label-vectors")
+    if record is None:
+        return ""
+    rows = []
+    for data, found in record["sets"].items():
+        for kind, values in found["kinds"].items():
+            numbers = [f"{values[key]:.1f}" for key in ("vector_seconds", "tree_seconds", "megabytes")]
+            shares = [
+                f"{values['leaves_over_labels']:.3f}",
+                *(f"{100 * values[key]:.1f}" for key in ("nDCG@5", "R@100")),
+            ]
+            rows.append([data, f"{found['labels']:,}", kind, *numbers, *shares])
+    columns = ["data", "labels", "vectors", "vectors s", "tree s", "matrix MB", "leaves/labels", "nDCG@5", "R@100"]
+    notes = (
+        "Vectors of the labels with training pairs, and the tree made from them: leaves of 16 labels. `leaves/labels`: "
+        "distinct leaves of a dev document's labels over its labels, less is better; nDCG@5 and R@100 on dev of a "
+        "linear ranker down that tree, without matcher-aware negatives. `random`: a tree of labels in any order."
+    )
+    return f"## label2vec beside PIFA\n\n{table(columns, rows)}\n\n{notes}\n\n{conditions(record)}\n"
 
 
 def peers_section() -> str:
@@ -269,8 +177,10 @@ def index_section() -> str:
 
 
 def main() -> None:
-    quality = [quality_section(), choices_section(), peers_section()]
-    sections = [*quality, tfidf_section(), scale_section(), encoding_section(), index_section()]
+    quality = [quality_section(), differences_section(), bounds_section(), costs_section()]
+    quality += [choices_section(), label_vectors_section()]
+    speed = [peers_section(), tfidf_section(), scale_section(), encoding_section(), index_section()]
+    sections = quality + speed
     page = "# Results\n\nWritten by `python -m benchmarks.tables` from the JSON files beside this page.\n\n"
     (RESULTS / "README.md").write_text(page + "\n".join(section for section in sections if section), encoding="utf-8")
     print(f"wrote {RESULTS.name}/README.md")

@@ -116,6 +116,9 @@ class Encoder(Protocol):
     def encode(self, texts: Sequence[str]) -> FloatArray:
         """(n, dim) unit rows (zero for a text of no token); passages "first" and "mean" as configured."""
 
+    def encode_tokens(self, tokens: Tokens) -> FloatArray:
+        """Unit rows of what `tokenize` gave."""
+
     def encode_passages(self, texts: Sequence[str]) -> tuple[FloatArray, LongArray]:
         """Unit rows of all passages of all texts, and where each text's begin: at least one passage a text."""
 

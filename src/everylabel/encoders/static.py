@@ -148,22 +148,11 @@ class StaticEncoder:
 
     def encode(self, texts: Sequence[str]) -> FloatArray:
         if self.config.passages == "first":
-            return self._vectors(self.tokenize(texts))
+            return self.encode_tokens(self.tokenize(texts))
         vectors, begins = self.encode_passages(texts)
         return mean_passages(vectors, begins)
 
-    def encode_passages(self, texts: Sequence[str]) -> tuple[FloatArray, LongArray]:
-        passages, begins = split_passages(self.tokenizer(texts), self.config.max_tokens)
-        return self._vectors(passages), begins
-
-    def state(self) -> dict[str, Any]:
-        state: dict[str, Any] = {"fingerprint": self.fingerprint}
-        if self._trained or self._fingerprint.changed():
-            state["embedding"] = self._module.embedding.weight.detach().numpy()
-            state["tokenizer"] = self.tokenizer.json
-        return state
-
-    def _vectors(self, tokens: Tokens) -> FloatArray:
+    def encode_tokens(self, tokens: Tokens) -> FloatArray:
         vectors = np.empty((tokens.n_rows, self.dim), np.float32)
         with evaluating(self._module), torch.inference_mode(), task("encoding", tokens.n_rows) as advance:
             for first in range(0, tokens.n_rows, CHUNK):
@@ -171,3 +160,14 @@ class StaticEncoder:
                 vectors[rows] = unit_rows(self._module(tokens.take(rows)).numpy())
                 advance(len(rows))
         return vectors
+
+    def encode_passages(self, texts: Sequence[str]) -> tuple[FloatArray, LongArray]:
+        passages, begins = split_passages(self.tokenizer(texts), self.config.max_tokens)
+        return self.encode_tokens(passages), begins
+
+    def state(self) -> dict[str, Any]:
+        state: dict[str, Any] = {"fingerprint": self.fingerprint}
+        if self._trained or self._fingerprint.changed():
+            state["embedding"] = self._module.embedding.weight.detach().numpy()
+            state["tokenizer"] = self.tokenizer.json
+        return state

@@ -162,10 +162,13 @@ class TransformerEncoder:
             return vectors
         return vectors[[distinct[text] for text in texts]]
 
+    def encode_tokens(self, tokens: Tokens) -> FloatArray:
+        with task("encoding", tokens.n_rows) as advance:
+            return self._vectors(tokens, advance)
+
     def encode_passages(self, texts: Sequence[str]) -> tuple[FloatArray, LongArray]:
         passages, begins = split_passages(self.tokenizer(texts), self._module.room)
-        with task("encoding", passages.n_rows) as advance:
-            return self._vectors(passages, advance), begins
+        return self.encode_tokens(passages), begins
 
     def state(self) -> dict[str, Any]:
         state: dict[str, Any] = {"fingerprint": self.fingerprint}

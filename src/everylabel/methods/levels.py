@@ -65,24 +65,25 @@ class Levels:
     """`fine_tune` trains the encoder in place."""
 
     def __init__(self, config: FineTuning, encoder: Encoder, texts: list[str], seed: int) -> None:
-        self.config, self.encoder, self.texts, self.seed = config, encoder, texts, seed
+        self.config, self.encoder, self.seed = config, encoder, seed
         self.tokens = encoder.tokenize(texts)
 
     def fine_tune(self, pairs: Csr, tree: LabelTree) -> None:
         pairs = csr_matrix(pairs)[:, tree.order]
-        above = csr_matrix(np.ones((len(self.texts), 1), np.float32))  # documents x nodes: where the search sends them
-        parents = above
+        above = csr_matrix(
+            np.ones((self.tokens.n_rows, 1), np.float32)
+        )  # documents x nodes: where the search sends them
+        parents, weights = above, np.zeros((0, self.encoder.dim + 1), np.float32)
         for t in range(tree.depth):
             last = t == tree.depth - 1
             own = documents_of_nodes(pairs, tree, t + 1)
-            vectors = self.encoder.encode(self.texts)
+            vectors = self.encoder.encode_tokens(self.tokens)
+            if t > 0:
+                above = best_nodes(vectors, weights, above, tree.children[t - 1], self.config.beam)
             head = bootstrapped(vectors, own, parents, tree.children[t], self.seed + t)
             heads = Heads(self.encoder.module, unit_rows(head) if last and self.config.matching else head)
             self.train(heads, Shortlists(self, own, csr_matrix(above + parents), tree.children[t]), last)
-            if not last:
-                weights = heads.head.weight.detach().cpu().numpy()
-                above = best_nodes(self.encoder.encode(self.texts), weights, above, tree.children[t], self.config.beam)
-                parents = own
+            weights, parents = heads.head.weight.detach().cpu().numpy(), own
 
     def train(self, heads: Heads, batches: Shortlists, last: bool) -> None:
         config, static = self.config, self.encoder.config.kind == "static"
@@ -91,7 +92,7 @@ class Levels:
             list(heads.encoder.parameters()), lr=rate, sparse=static, betas=BETAS, weight_decay=0.0 if static else 0.1
         )
         head = Group(list(heads.head.parameters()), lr=config.head_lr, sparse=True, betas=BETAS)
-        steps = max(1, round(config.epochs * len(self.texts) / config.batch_size))
+        steps = max(1, round(config.epochs * self.tokens.n_rows / config.batch_size))
         loss = self.matching if last and config.matching else hinge
         schedule = TrainConfig(steps=steps)
         name = f"fine-tuning, {batches.n_nodes:,} nodes"
@@ -132,7 +133,7 @@ class Shortlists:
 
     def __call__(self, number: int, rng: np.random.Generator) -> Batch:
         config = self.levels.config
-        rows = drawn(len(self.levels.texts), config.batch_size, number, self.levels.seed)
+        rows = drawn(self.levels.tokens.n_rows, config.batch_size, number, self.levels.seed)
         lists, n_own = [], []
         for row in rows:
             own = self.own.indices[self.own.indptr[row] : self.own.indptr[row + 1]]

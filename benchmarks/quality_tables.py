@@ -1,0 +1,175 @@
+"""The tables of `benchmarks.quality` and `benchmarks.differences`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from benchmarks.markdown import conditions, percent, table
+from benchmarks.record import RESULTS, read_result
+
+RANKED = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@1", "PSP@3", "PSP@5", "R@100", "ZSR@100")
+WITH_PAIRS = (*RANKED, "macro-F1@5", "tail-F1@5", "tail-F1-tested@5")
+NO_PAIRS = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@5", "R@10", "R@100", "ZSR@10", "ZSR@50", "ZSR@100", "RP@5", "MRR")
+INTERVALS = ("nDCG@5", "ZSR@100")
+PUBLISHED = """\
+What to compare with, eurlex57k test: PECOS and omikuji in the table of peers below; the best published neural model
+(OF-LAN, 8 GPUs) has nDCG@5 83.0, PSP@5 67.9 and ZSR@100 43 to 51. Linear models have ZSR 0 by construction."""
+
+PUBLISHED_NO_PAIRS = """\
+What to compare with, eurlex57k test without pairs, published: TF-IDF nDCG@5 29.7 and ZSR@100 38.8, RTS 22.0 and 48.9.
+`plain` is the encoder as it comes, without taking away what all documents have in common. esco-skills has no training
+documents: `simcse`, `rts` and `maclr` learn from label texts there, and `rts` and `maclr` are worse for it than the
+same encoder frozen (`semantic-static`)."""
+
+
+TITLES = {
+    "pairs": ("## Quality with all labelled documents", WITH_PAIRS, PUBLISHED),
+    "matchxml ablation": (
+        "## MatchXML's parts, 10,000 documents",
+        WITH_PAIRS,
+        "The paper's table XII: 1 a tree from PIFA, squared hinge; 2 label2vec instead; 3 text-label matching at the "
+        "last level; 4 the static sentence embedding beside the fine-tuned vector. `0-linear` is xr-linear on the same "
+        "documents, `0-frozen` the encoder as it comes, 5 an ensemble of three, 6 both directions of eq. 6.",
+    ),
+    "depl ablation": (
+        "## DEPL's parts, 10,000 documents",
+        WITH_PAIRS,
+        "`full` and what is changed in it: hard negatives of a document (0, 5; 10 in `full`), keywords of a label (5, "
+        "40; 20), tokens of a description (8, 32; 16), no start from a classifier, no share of labels without "
+        "keywords. Tail and unseen labels are those of all training documents: with 10,000 of them most of the tail is "
+        "not seen.",
+    ),
+    "no pairs": ("## Without a single labelled document", NO_PAIRS, PUBLISHED_NO_PAIRS),
+    "ablation": (
+        "## MACLR's parts, without pairs, 10,000 documents",
+        NO_PAIRS,
+        "The order of the paper's table 5: 1 ICT, 2 + MAC, 3 + label regularisation, 4 both, 5 to 7 + pseudo labels of "
+        "the encoder, of TF-IDF, of both. Static encoder. The paper: each part helps (R@100), both views most. Here, "
+        "on eurlex57k, MAC and each view of pseudo labels raise R@100, TF-IDF's by far the most; not shown: label "
+        "regularisation changes nothing (its loss is next to 0 from the start: a long text is nearer to its twin than "
+        "to any label), and both views are worse than TF-IDF's alone. On wordnet-reverse, whose documents are glosses "
+        "of a few words, no part helps.",
+    ),
+    "few-shot": (
+        "## Few pairs, 10,000 documents",
+        NO_PAIRS,
+        "labels1, labels5: all pairs of 1 % and 5 % of the labels; pairs1, pairs5: 1 % and 5 % of all pairs. Each "
+        "seed draws others. The linear models know only the labels that they saw.",
+    ),
+    "transformer": (
+        "## A transformer without pairs: training, and passages of long documents",
+        NO_PAIRS,
+        "`maclr-minilm` trains all-MiniLM-L6-v2 on 64 tokens of 2,000 documents, 32 a step, for 20 steps a stage: "
+        "enough for what a step costs, not for what it could learn; in so short a run clusters are made anew at every "
+        "step of the first half, which is most of stage I's time; 1,000 test documents. `passages`: the frozen "
+        "encoder on the first 256 tokens, the mean of all passages of 256, and the best passage for each label; 600 "
+        "test documents.",
+    ),
+}
+
+
+def quality_section() -> str:
+    tables: dict[str, dict[str, list[dict[str, Any]]]] = {name: {} for name in TITLES}
+    for path in sorted((RESULTS / "quality").glob("*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        rows = tables[record.get("table", "pairs")]
+        rows.setdefault(f"{record['row']} ({record['split']})", []).append(record)
+    return "\n".join(quality_table(name, records) for name, records in tables.items() if records)
+
+
+def quality_table(name: str, records: dict[str, list[dict[str, Any]]]) -> str:
+    title, metrics, remarks = TITLES[name]
+    rows = []
+    for row, cells in records.items():
+        scores = [percent([cell["scores"]["values"].get(key) for cell in cells]) for key in metrics]
+        fit = f"{max(cell['seconds']['fit'] for cell in cells):.0f}"
+        speed = f"{min(cell['documents_per_second'] for cell in cells):,.0f}"
+        memory = f"{max(cell['peak_gb'] for cell in cells):.1f}"
+        seeds = ", ".join(str(cell["seed"]) for cell in cells)
+        ends = [interval(cells[0], key) for key in INTERVALS]
+        step = thousand_steps(cells)
+        rows.append([row, *scores, *ends, fit, step, speed, f"{cells[0]['model_mb']:.0f}", memory, seeds])
+    ends = [f"{key}, 95%" for key in INTERVALS]
+    columns = ["row", *metrics, *ends, "fit s", "s/1,000 steps", "docs/s", "model MB", "peak GB", "seeds"]
+    empty = [i for i in range(len(columns)) if all(row[i] == "-" for row in rows)]  # metrics that the data has not
+    columns, *rows = [[cell for i, cell in enumerate(row) if i not in empty] for row in [columns, *rows]]
+    notes = (
+        "In %; several seeds: mean ± standard deviation. 95%: bootstrap interval over documents, first seed. Fit and "
+        "docs/s are from texts, of the slowest seed; peak memory is that of the whole process, the texts included."
+    )
+    last = next(reversed(records.values()))[0]
+    return f"{title}\n\n{table(columns, rows)}\n\n{notes}\n{remarks}\n\n{conditions(last)}\n"
+
+
+def interval(cell: dict[str, Any], key: str) -> str:
+    ends = cell.get("intervals", {}).get(key)
+    return "-" if ends is None else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f}"
+
+
+def thousand_steps(cells: list[dict[str, Any]]) -> str:
+    """Seconds, over all stages; of methods that train step by step."""
+    stages = [stage for cell in cells for stage in cell.get("stages", {}).values()]
+    steps = sum(stage["steps"] for stage in stages)
+    return f"{1000 * sum(stage['seconds'] for stage in stages) / steps:.0f}" if steps else "-"
+
+
+def differences_section() -> str:
+    record = read_result("differences")
+    if record is None:
+        return ""
+    bootstrap, tests = ("P@1", "nDCG@5", "PSP@5"), ("macro-F1@5", "tail-F1@5")
+    rows = []
+    for found in record["differences"]:
+        cells = [f"{100 * found[key]['difference']:+.2f} ({ends(found[key])})" for key in bootstrap]
+        cells += [f"{100 * found[key]['difference']:+.2f} (p {found[key]['p_value']:.2g})" for key in tests]
+        rows.append([found["row"], found["against"], *cells, " and ".join(str(n) for n in found["seeds"])])
+    notes = (
+        "Row minus the row it is held against, in points, mean over the seeds of each. P@1, nDCG@5 and PSP@5: 95% "
+        "interval of the paired bootstrap over test documents; F1: macro t-test over labels, of the tail those with 1 "
+        "to 9 training pairs."
+    )
+    columns = ["row", "against", *bootstrap, *tests, "seeds"]
+    return f"## Differences\n\n{table(columns, rows)}\n\n{notes}\n\n{conditions(record)}\n"
+
+
+def ends(found: dict[str, float]) -> str:
+    return f"{100 * found['low']:+.2f} to {100 * found['high']:+.2f}"
+
+
+def costs_section() -> str:
+    """The stages of the rows of the first table, of the first seed."""
+    parts = []
+    for path in sorted((RESULTS / "quality").glob("*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if record.get("costs") and record["table"] == "pairs" and record["seed"] == 0:
+            for stage, cost in record["costs"].items():
+                times = f" ({cost['times']}x)" if cost["times"] > 1 else ""
+                parts.append([record["row"], stage + times, f"{cost['seconds']:.0f}", f"{cost['peak_gb']:.1f}"])
+    if not parts:
+        return ""
+    notes = "Stages of one second and more. Memory is the process's peak in the stage, texts and features included."
+    return f"## What the stages of a fit cost\n\n{table(['row', 'stage', 's', 'peak GB'], parts)}\n\n{notes}\n"
+
+
+def bounds_section() -> str:
+    """Theorem 3 of DEPL, of the rows that measure it."""
+    rows = []
+    for path in sorted((RESULTS / "quality").glob("*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        found = record.get("diagnostics")
+        if found and found["n_predictions"]:
+            shares = [f"{100 * found[key]:.1f}" for key in ("delta_bounded", "margin_above_2_delta", "guaranteed")]
+            middles = [f"{found[key]['50%']:.3f}" for key in ("margin", "delta_needed")]
+            numbers = [f"{found['n_predictions']:,}", *shares, f"{found['bound']:.3f}", *middles]
+            rows.append([record["row"], str(record["seed"]), *numbers])
+    if not rows:
+        return ""
+    bounded = ["delta-bounded %", "margin > 2 delta %", "guaranteed %", "mean bound", "median margin", "median delta"]
+    notes = (
+        "Over the right labels among the SVM's best 5. Delta-bounded: the words that are no keywords add at most 0.1 "
+        "to the score (weights divided by the length of the longest). The margin is that to the best wrong label "
+        "below; guaranteed: margin - 2 delta is as large as the theorem wants it for a random embedding of the encoder's "
+        "dimension. The bound is a probability of at most 1: 1 says nothing."
+    )
+    return f"## Theorem 3 of DEPL\n\n{table(['row', 'seed', 'predictions', *bounded], rows)}\n\n{notes}\n"
