@@ -169,7 +169,7 @@ def bounds_section() -> str:
     notes = (
         "Over the right labels among the SVM's best 5. Delta-bounded: the words that are no keywords add at most 0.1 "
         "to the score (weights divided by the length of the longest). The margin is that to the best wrong label "
-        "below; guaranteed: margin - 2 delta is as large as the theorem wants it for a random embedding of the encoder's "
-        "dimension. The bound is a probability of at most 1: 1 says nothing."
+        "below; guaranteed: margin - 2 delta is as large as the theorem wants it for a random embedding of the "
+        "encoder's dimension. The bound is a probability of at most 1: 1 says nothing."
     )
     return f"## Theorem 3 of DEPL\n\n{table(['row', 'seed', 'predictions', *bounded], rows)}\n\n{notes}\n"
