@@ -11,7 +11,8 @@ import torch
 
 from everylabel.encoders.base import EncoderConfig, Tokens
 from everylabel.encoders.distil import distilled
-from everylabel.encoders.static import StaticEncoder, StaticModule
+from everylabel.encoders.static import LEXICAL_LENGTH, StaticEncoder, StaticModule, random_signs
+from everylabel.errors import ConfigError
 from everylabel.vectors import unit_rows
 
 TEXTS = ["fish in the sea and fish and fish", "customs law of the european union", "milk"]
@@ -129,3 +130,26 @@ def test_a_cache_that_cannot_be_written_is_no_error(
     (tmp_path / "file").write_text("no folder", encoding="utf-8")
     monkeypatch.setenv("EVERYLABEL_CACHE", str(tmp_path / "file"))
     assert StaticEncoder.load(EncoderConfig(teacher=str(made_folder))).encode(TEXTS).any()
+
+
+def test_lexical_dimensions_tell_tokens_apart(static: StaticEncoder, made_folder: Path) -> None:
+    wide = StaticEncoder.load(EncoderConfig(teacher=str(made_folder), lexical=512))
+    narrow, weight = (encoder.module.embedding.weight.detach().numpy() for encoder in (static, wide))
+    np.testing.assert_array_equal(weight[:, : static.dim], narrow)
+    lengths = np.linalg.norm(narrow, axis=1)
+    np.testing.assert_allclose(np.linalg.norm(weight[:, static.dim :], axis=1), LEXICAL_LENGTH * lengths, rtol=1e-5)
+    rows = weight[lengths > 0]
+    angles = unit_rows(rows) @ unit_rows(rows).T
+    assert np.abs(angles - np.eye(len(rows))).max() < 0.5  # of the distilled ones alone some are above 0.9
+    assert wide.fingerprint != static.fingerprint
+
+
+def test_random_signs_are_always_the_same() -> None:
+    signs = random_signs(3, 70)
+    np.testing.assert_allclose(np.linalg.norm(signs, axis=1), 1, rtol=1e-6)
+    assert "".join("+" if sign > 0 else "-" for sign in signs[0, :16]) == "+--++-++++-++---"
+
+
+def test_only_static_embeddings_have_lexical_dimensions() -> None:
+    with pytest.raises(ConfigError, match="lexical must be 0 or more"):
+        EncoderConfig(kind="minilm", lexical=8).check()
