@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
 from typing import TypeVar
 
 A = TypeVar("A")
@@ -40,3 +41,10 @@ def parallel_map(work: Callable[[A], R], items: Iterable[A]) -> Iterator[R]:
         finally:
             for future in waiting:
                 future.cancel()
+
+
+def for_each_part(size: int, work: Callable[[int, int], None]) -> None:
+    """`work(first, last)` on one part of 0..size for each core."""
+    edges = [size * i // n_threads() for i in range(n_threads() + 1)]
+    for _ in parallel_map(lambda edge: work(*edge), pairwise(edges)):
+        pass

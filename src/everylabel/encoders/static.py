@@ -8,9 +8,8 @@ Cost of a text: tokens x (256 + lexical) additions; thousands of long documents 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from everylabel.encoders.fingerprint import Fingerprint, evaluating
 from everylabel.encoders.kernels import compact, distinct_tokens, spread_bags, sum_bags, token_weights
 from everylabel.encoders.passages import mean_passages, split_passages
 from everylabel.encoders.tokenizer import TextTokenizer
-from everylabel.parallel import n_threads, parallel_map
+from everylabel.parallel import for_each_part
 from everylabel.progress import task
 from everylabel.types import FloatArray, IntArray, LongArray
 from everylabel.vectors import unit_rows
@@ -67,13 +66,6 @@ def random_signs(n_rows: int, n_columns: int) -> FloatArray:
     bits = np.unpackbits(np.random.Philox(key=0).random_raw(n_words).astype("<u8").view(np.uint8))
     signs = bits[: n_rows * n_columns].reshape(n_rows, n_columns).astype(np.float32) * 2 - 1
     return np.asarray(signs / np.sqrt(n_columns), np.float32)
-
-
-def for_each_part(size: int, work: Callable[[int, int], None]) -> None:
-    """`work(first, last)` on one part for each core."""
-    edges = np.linspace(0, size, n_threads() + 1).astype(int).tolist()
-    for _ in parallel_map(lambda edge: work(*edge), pairwise(edges)):
-        pass
 
 
 class StaticModule(nn.Module):

@@ -1,4 +1,4 @@
-"""Groups of parameters with their own rates; AdamW for dense gradients, SparseAdam for sparse ones, behind one step."""
+"""Groups of parameters with their own rates; AdamW for dense gradients, RowAdam for sparse ones, behind one step."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.graph import increment_version
 from torch.nn.utils import get_total_norm
+
+from everylabel.train.rows import RowAdam
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,4 +111,4 @@ def _dense(groups: Sequence[Group]) -> torch.optim.Optimizer:
 
 
 def _sparse(groups: Sequence[Group]) -> torch.optim.Optimizer:
-    return torch.optim.SparseAdam([{"params": group.members, "lr": group.lr, "betas": group.betas} for group in groups])
+    return RowAdam([{"params": group.members, "lr": group.lr, "betas": group.betas} for group in groups])
