@@ -150,6 +150,6 @@ def test_random_signs_are_always_the_same() -> None:
     assert "".join("+" if sign > 0 else "-" for sign in signs[0, :16]) == "+--++-++++-++---"
 
 
-def test_only_static_embeddings_have_lexical_dimensions() -> None:
-    with pytest.raises(ConfigError, match="lexical must be 0 or more"):
-        EncoderConfig(kind="minilm", lexical=8).check()
+def test_lexical_dimensions_are_not_negative() -> None:
+    with pytest.raises(ConfigError, match="lexical must not be negative"):
+        EncoderConfig(lexical=-1).check()

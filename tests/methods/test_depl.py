@@ -96,7 +96,7 @@ def test_an_unseen_label_is_higher_when_it_is_no_negative(new: New) -> None:
 @pytest.mark.parametrize(
     "switch",
     [
-        {"initialise": False},
+        {"initialise": True},
         {"joint": True},
         {"hard_negatives": 0, "labels_per_batch": 1},
         {"labels_per_batch": 1},

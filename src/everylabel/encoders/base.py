@@ -21,7 +21,7 @@ class EncoderConfig:
 
     kind: str = "static"  # "static", "minilm", or a sentence-transformers folder or hub id
     teacher: str = "minilm"  # what "static" is distilled from: "minilm", a folder or a hub id
-    lexical: int = 0  # "static" only: so many dimensions more, by which a token is told from others of like meaning
+    lexical: int = 0  # of "static": so many dimensions more, by which a token is told from others of like meaning
     trainable: bool = True  # False: methods that train keep the encoder as it is and train what is on top
     max_tokens: int | None = None  # of one passage; None: the whole text for "static", 256 for transformers
     passages: Literal["first", "mean", "max"] = "first"  # texts longer than that: cut, or split into passages
@@ -33,8 +33,8 @@ class EncoderConfig:
             raise ConfigError("encoder.kind and encoder.teacher must be 'static', 'minilm', a folder or a hub id")
         if self.teacher == "static":
             raise ConfigError("encoder.teacher must be a transformer; got 'static'")
-        if self.lexical < 0 or (self.lexical and self.kind != "static"):
-            raise ConfigError(f"encoder.lexical must be 0 or more, and 0 unless kind is 'static'; got {self.lexical}")
+        if self.lexical < 0:
+            raise ConfigError(f"encoder.lexical must not be negative; got {self.lexical}")
         if self.max_tokens is not None and self.max_tokens < 4:
             raise ConfigError(f"encoder.max_tokens must be at least 4; got {self.max_tokens}")
 

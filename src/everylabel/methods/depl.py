@@ -9,6 +9,8 @@ only. `classifier`: the encoder with a linear head, what the others start from. 
 
 Slips of the paper: log sigma(1 - f) is log(1 - sigma(f)); the "500 instances" of a batch are labels.
 Deviations, beside other encoders:
+- Static embeddings have lexical dimensions (encoders/static.py), read 64 tokens of a description, and do not start from
+  a classifier: on dev of eurlex57k it cost half of the time and gained nothing. Transformers do as in the paper.
 - Documents and labels are pooled as the encoder does it (`pooling="paper"`: CLS and the mean of the tokens); pooled
   vectors have one length, documents are centred, products have a temperature and a learned constant (dual.py).
 - Losses are sums over labels, not means: divided by thousands, gradients would be as small as Adam's epsilon.
@@ -80,7 +82,7 @@ class Classifier(Method):
 
     name: ClassVar[str] = "classifier"
 
-    encoder: EncoderConfig = field(default_factory=EncoderConfig)
+    encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(lexical=768))
     pooling: Pooling = "own"
     classify: Learning = field(default_factory=Learning)
     index: IndexKind = "auto"
@@ -157,14 +159,14 @@ class Depl(Classifier):
     name: ClassVar[str] = "depl"
 
     keywords: KeywordConfig = field(default_factory=KeywordConfig)
-    description_tokens: int = 16  # of a label's text
+    description_tokens: int | None = None  # of a label's text; None: 64 for static embeddings, 16 for transformers
     hard_negatives: int = 10  # of a document, from the SVM
     labels_per_batch: int = 1500  # positives, hard negatives, and random ones up to so many
     plain_share: float = 0.1  # of the labels of a batch that are read without keywords; 0: none, as in the paper
     unseen_negatives: bool = True  # random negatives among all labels; False: only seen ones, in favour of the others
-    initialise: bool = True  # the encoder from a classifier
+    initialise: bool | None = None  # the encoder from a classifier; None: transformers only
     joint: bool = False  # a classifier beside the retrieval: depl+cls
-    retrieve: Learning = field(default_factory=lambda: Learning(lr_share=0.3))
+    retrieve: Learning = field(default_factory=lambda: Learning(batch_size=256))
 
     @classmethod
     def paper(cls) -> Self:
@@ -173,19 +175,26 @@ class Depl(Classifier):
         classify = Learning(batch_size=16, lr=5e-5, layer_lr=2e-3)  # its pooling layer has a rate of its own, 1e-4
         retrieve = Learning(batch_size=16, lr=1e-5, layer_lr=1e-4)
         settings: dict[str, Any] = {"labels_per_batch": 300, "plain_share": 0.0, "pooling": "paper"}
+        settings |= {"description_tokens": 16, "initialise": True}
         return cls(encoder=encoder, classify=classify, retrieve=retrieve, **settings)
 
     def check(self) -> None:
         super().check()
         self.keywords.check()
         self.retrieve.check("retrieve")
-        if self.description_tokens < 1 or self.hard_negatives < 0 or self.labels_per_batch < 1:
+        if self.tokens_of_description < 1 or self.hard_negatives < 0 or self.labels_per_batch < 1:
             raise ConfigError(
                 "description_tokens and labels_per_batch must be at least 1, and hard_negatives 0 or more; "
-                f"got {self.description_tokens}, {self.labels_per_batch} and {self.hard_negatives}"
+                f"got {self.tokens_of_description}, {self.labels_per_batch} and {self.hard_negatives}"
             )
         if not 0 <= self.plain_share <= 1:
             raise ConfigError(f"plain_share is a share of the labels, from 0 to 1; got {self.plain_share}")
+
+    @property
+    def tokens_of_description(self) -> int:
+        if self.description_tokens is not None:
+            return self.description_tokens
+        return 64 if self.encoder.kind == "static" else 16
 
     def _fit(self, dataset: Dataset) -> None:
         from everylabel.methods.dual import Head
@@ -194,7 +203,7 @@ class Depl(Classifier):
         require_texts(dataset.documents)
         keywords, hard = self._fit_svm(dataset)
         learner, ranker = self._learner(dataset, hard)
-        labels, tokenize, room = dataset.labels, ranker.encoder.tokenize, self.description_tokens
+        labels, tokenize, room = dataset.labels, ranker.encoder.tokenize, self.tokens_of_description
         self.descriptions_ = Descriptions.made(
             labels, self._words(), keywords, lambda texts: tokenize(texts).lengths, room
         )
@@ -203,7 +212,7 @@ class Depl(Classifier):
         plain = self._tokens(self.descriptions_.without_keywords(), np.zeros_like(used), tokenize)
         order = seen_first(dataset)
         texts = Texts(full.take(order), plain.take(order), self.plain_share if self.keywords.per_label else 0.0)
-        if self.initialise:
+        if self.encoder.kind != "static" if self.initialise is None else self.initialise:
             learner.classify(self.classify)
         learner.retrieve(self.retrieve, texts, self.labels_per_batch, unseen=self.unseen_negatives, joint=self.joint)
         head = Head(learner.head_rows(), seen_labels(dataset)) if self.joint else None
@@ -213,7 +222,8 @@ class Depl(Classifier):
         from everylabel.train.batches import interleaved
 
         names, given = descriptions.texts(self.labels_, used)
-        return interleaved(tokenize(names, self.description_tokens), tokenize(given, self.description_tokens))
+        room = self.tokens_of_description
+        return interleaved(tokenize(names, room), tokenize(given, room))
 
     def _fit_svm(self, dataset: Dataset) -> tuple[Csr, IntArray]:
         """Keywords (labels x words) and hard negatives (documents x so many); none of either without an SVM."""
