@@ -185,7 +185,7 @@ def test_the_poolings_differ(new: New, static: EncoderConfig, tiny_folder: Path)
 def test_an_interrupted_fit_goes_on_to_the_same_scores(
     new: New, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cls: type[Any], call: int
 ) -> None:
-    whole = new(cls, steps=6).fit(DATA)
+    whole = new(cls, steps=6, initialise=True).fit(DATA)
     calls = iter(range(1000))
 
     def watched(usual: Any) -> Any:
@@ -200,10 +200,10 @@ def test_an_interrupted_fit_goes_on_to_the_same_scores(
         for name in ("classifier_loss", "retrieval_loss", "joint_loss"):
             patch.setattr(DualLearner, name, watched(getattr(DualLearner, name)))
         with pytest.raises(KeyboardInterrupt):
-            new(cls, steps=6).fit(DATA)
+            new(cls, steps=6, initialise=True).fit(DATA)
     assert next(calls) == call + 1
     with checkpointing(tmp_path):
-        resumed = new(cls, steps=6).fit(DATA)
+        resumed = new(cls, steps=6, initialise=True).fit(DATA)
     np.testing.assert_array_equal(scores(resumed), scores(whole))
 
 
