@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from everylabel.data import Dataset
     from everylabel.evaluate.metrics import Ratio
     from everylabel.methods.base import Method
-    from everylabel.types import Ranking
+    from everylabel.types import LongArray, Ranking
 
 ROWS = Path(__file__).parent / "rows"
 RECALL_KS = (10, 50, 100)
@@ -111,6 +111,20 @@ def intervals(ratios: dict[str, Ratio]) -> dict[str, list[float]]:
     return {key: [round(end, 5) for end in interval(ratios[key])] for key in counted}
 
 
+def calibration(method: Method, ranking: Ranking, test: Dataset, folder: Path, counts: LongArray) -> dict[str, Any]:
+    """The expected calibration error of the top 10, as the scores come and after calibration on dev."""
+    from everylabel.data import load_dataset
+    from everylabel.evaluate.calibration import by_seen
+
+    method.calibrate(load_dataset(folder, "dev"))
+    assert method.calibration_ is not None
+    rankings = {"raw": ranking, "calibrated": method.calibration_.apply(ranking)}
+    return {
+        kind: {group: found.to_json()["ECE"] for group, found in by_seen(one, test.required_pairs, counts).items()}
+        for kind, one in rankings.items()
+    }
+
+
 def run_cell(row: str, seed: int, data: Path, split: str) -> None:
     """Fit, save, load, rank and evaluate one row with one seed."""
     import everylabel
@@ -140,7 +154,7 @@ def run_cell(row: str, seed: int, data: Path, split: str) -> None:
     costs.note_peak()
     scores = evaluate(ranking, test.required_pairs, train.counts, len(train), recall_ks=RECALL_KS)
     ratios = by_document(find_hits(ranking, test.required_pairs), train.counts, len(train), recall_ks=RECALL_KS)
-    values = {
+    values: dict[str, Any] = {
         "row": row,
         "table": spec.get("table", "pairs"),
         "train_documents": len(shown),
@@ -160,6 +174,8 @@ def run_cell(row: str, seed: int, data: Path, split: str) -> None:
         "intervals": intervals(ratios),
         "diagnostics": method.diagnostics(test) if hasattr(method, "diagnostics") else {},
     }
+    if values["table"] == "pairs" and split == "test":
+        values["calibration"] = calibration(method, ranking, test, folder, train.counts)
     write_result(cell_name(row, seed, split), values, f"python -m benchmarks.quality --rows {row} --split {split}")
 
 

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from benchmarks.markdown import conditions, table
-from benchmarks.quality_tables import bounds_section, costs_section, differences_section, quality_section
+from benchmarks.quality_tables import (
+    bounds_section,
+    calibration_section,
+    costs_section,
+    differences_section,
+    quality_section,
+)
 from benchmarks.record import RESULTS, read_result
 from benchmarks.scale import SIZES
 
@@ -178,7 +184,7 @@ def index_section() -> str:
 
 def main() -> None:
     quality = [quality_section(), differences_section(), bounds_section(), costs_section()]
-    quality += [choices_section(), label_vectors_section()]
+    quality += [calibration_section(), choices_section(), label_vectors_section()]
     speed = [peers_section(), tfidf_section(), scale_section(), encoding_section(), index_section()]
     sections = quality + speed
     page = "# Results\n\nWritten by `python -m benchmarks.tables` from the JSON files beside this page.\n\n"
