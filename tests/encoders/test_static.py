@@ -140,7 +140,7 @@ def test_lexical_dimensions_tell_tokens_apart(static: StaticEncoder, made_folder
     np.testing.assert_allclose(np.linalg.norm(weight[:, static.dim :], axis=1), LEXICAL_LENGTH * lengths, rtol=1e-5)
     rows = weight[lengths > 0]
     angles = unit_rows(rows) @ unit_rows(rows).T
-    assert np.abs(angles - np.eye(len(rows))).max() < 0.5  # of the distilled ones alone some are above 0.9
+    assert np.abs(angles - np.eye(len(rows))).max() < 0.5
     assert wide.fingerprint != static.fingerprint
 
 

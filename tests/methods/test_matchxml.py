@@ -110,6 +110,7 @@ def test_a_bag_of_words_has_no_texts_to_encode(settings: dict[str, Any]) -> None
         ({"tuned_weight": -1.0}, "must not be negative"),
         ({"fine_tuning": FineTuning(balance=2)}, "balance must be from 0 to 1; got 2"),
         ({"fine_tuning": FineTuning(epochs=-1)}, "epochs must not be negative"),
+        ({"leaf_size": 0}, "leaf_size and arity must be at least 2"),
         ({"fine_tuning": FineTuning(leaf_size=1)}, "leaf_size and arity must be at least 2; got 1"),
         ({"fine_tuning": FineTuning(temperature=0)}, "must be above 0"),
     ],

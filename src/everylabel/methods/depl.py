@@ -10,7 +10,7 @@ only. `classifier`: the encoder with a linear head, what the others start from. 
 Slips of the paper: log sigma(1 - f) is log(1 - sigma(f)); the "500 instances" of a batch are labels.
 Deviations, beside other encoders:
 - Static embeddings have lexical dimensions (encoders/static.py), read 64 tokens of a description, and do not start from
-  a classifier: on dev of eurlex57k it cost half of the time and gained nothing. Transformers do as in the paper.
+  a classifier (`initialise`). Transformers do as in the paper.
 - Documents and labels are pooled as the encoder does it (`pooling="paper"`: CLS and the mean of the tokens); pooled
   vectors have one length, documents are centred, products have a temperature and a learned constant (dual.py).
 - Losses are sums over labels, not means: divided by thousands, gradients would be as small as Adam's epsilon.
@@ -196,6 +196,10 @@ class Depl(Classifier):
             return self.description_tokens
         return 64 if self.encoder.kind == "static" else 16
 
+    @property
+    def starts_from_classifier(self) -> bool:
+        return self.encoder.kind != "static" if self.initialise is None else self.initialise
+
     def _fit(self, dataset: Dataset) -> None:
         from everylabel.methods.dual import Head
         from everylabel.methods.dual_learning import Texts
@@ -212,7 +216,7 @@ class Depl(Classifier):
         plain = self._tokens(self.descriptions_.without_keywords(), np.zeros_like(used), tokenize)
         order = seen_first(dataset)
         texts = Texts(full.take(order), plain.take(order), self.plain_share if self.keywords.per_label else 0.0)
-        if self.encoder.kind != "static" if self.initialise is None else self.initialise:
+        if self.starts_from_classifier:
             learner.classify(self.classify)
         learner.retrieve(self.retrieve, texts, self.labels_per_batch, unseen=self.unseen_negatives, joint=self.joint)
         head = Head(learner.head_rows(), seen_labels(dataset)) if self.joint else None

@@ -70,9 +70,8 @@ class Levels:
 
     def fine_tune(self, pairs: Csr, tree: LabelTree) -> None:
         pairs = csr_matrix(pairs)[:, tree.order]
-        above = csr_matrix(
-            np.ones((self.tokens.n_rows, 1), np.float32)
-        )  # documents x nodes: where the search sends them
+        # documents x nodes: where the search sends them
+        above = csr_matrix(np.ones((self.tokens.n_rows, 1), np.float32))
         parents, weights = above, np.zeros((0, self.encoder.dim + 1), np.float32)
         for t in range(tree.depth):
             last = t == tree.depth - 1

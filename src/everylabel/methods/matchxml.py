@@ -9,9 +9,8 @@ embedding.
 
 Deviations: cosine instead of the dot product in eq. 4 and 5, static token embeddings as the default encoder (a whole
 document instead of its first 128 tokens), dense features of half the length of TF-IDF's, no tree in the linear ranker
-for up to 10,000 labels (on dev of eurlex57k nDCG@5 is 0.3 higher without), and else its settings of xr-linear. Labels
-without pairs are not in the tree. Cost: that of a linear ranker with 640 words more in each document, and of the
-fine-tuning.
+for up to 10,000 labels, and else its settings of xr-linear. Labels without pairs are not in the tree. Cost: that of a
+linear ranker with 640 words more in each document, and of the fine-tuning.
 """
 
 from __future__ import annotations
@@ -98,7 +97,7 @@ class MatchXml(Method):
     def check(self) -> None:
         for part in (self.tfidf, self.solver, self.label2vec, self.encoder, self.fine_tuning, self.sentence):
             part.check()
-        if (self.leaf_size or LEAF_SIZE) < 2 or self.arity < 2 or self.beam < 1 or self.members < 1:
+        if (self.leaf_size is not None and self.leaf_size < 2) or self.arity < 2 or self.beam < 1 or self.members < 1:
             raise ConfigError("leaf_size and arity must be at least 2, beam and members at least 1")
         if self.tuned_weight < 0 or self.sentence_weight < 0:
             raise ConfigError(

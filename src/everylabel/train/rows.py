@@ -1,7 +1,7 @@
 """Adam for the rows of a table that a batch touches: torch's SparseAdam with its arithmetic in one compiled pass.
 
-torch's own makes ten arrays as large as the gradient each step; that was most of the time of training static
-embeddings. Cost of a step: one pass over the touched rows of the table and of its two moments.
+torch's own makes several arrays as large as the gradient each step. Cost of a step: one pass over the touched rows of
+the table and of its two moments.
 """
 
 from __future__ import annotations
