@@ -8,7 +8,8 @@ import sys
 
 from benchmarks.record import data_folder
 
-ALL = ("linear_peers", "scale", "quality", "differences", "choices", "label_vectors", "tfidf_speed", "encoding")
+QUALITY = ("quality", "differences", "choices", "pair_choices", "label_vectors")
+ALL = ("linear_peers", "scale", *QUALITY, "tfidf_speed", "encoding")
 WITHOUT_DATA = ("label_index", "figures", "tables")
 
 

@@ -15,13 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import everylabel
-from benchmarks.quality import ROWS, cell_name, read_row
-from benchmarks.record import WORK, data_folder, read_result, write_result
+from benchmarks.quality import ROWS, cell_name, ranking_path, read_ranking, read_row
+from benchmarks.record import data_folder, read_result, write_result
 from everylabel.data import Dataset
 from everylabel.data.bands import in_band
 from everylabel.evaluate.metrics import Ratio, by_document, find_hits, label_counts
 from everylabel.evaluate.significance import macro_t_test, paired_bootstrap
-from everylabel.types import Ranking
 
 METRICS = ("P@1", "nDCG@5", "PSP@5")
 
@@ -47,15 +46,14 @@ class Rankings:
 
     def _measured(self, row: str) -> Measured | None:
         spec = read_row(row)
-        names = [Path(cell_name(row, seed, "test")).name for seed in spec.get("seeds", [0])]
-        paths = [path for name in names if (path := WORK / "rankings" / f"{name}.npz").exists()]
+        paths = [ranking_path(cell_name(row, seed, "test")) for seed in spec.get("seeds", [0])]
+        paths = [path for path in paths if path.exists()]
         if not paths:
             return None
         train, test = self.splits(spec["data"])
         found, f1 = [], []
         for path in paths:
-            with np.load(path) as kept:
-                hits = find_hits(Ranking(kept["ids"], kept["scores"]), test.required_pairs)
+            hits = find_hits(read_ranking(path), test.required_pairs)
             found.append(by_document(hits, train.counts, len(train)))
             f1.append(label_counts(hits).f1)
         ratios = {

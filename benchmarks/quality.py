@@ -4,7 +4,9 @@ python -m benchmarks.quality --data DIR [--rows eurlex57k-xr-linear ...] [--spli
 
 A row may show its method less than all: `documents` (so many of the training documents), `pairs = "none"`,
 `label_share` or `pair_share` (few-shot). Metrics by band and unseen labels go by all training pairs in any case.
-`test_documents` ranks only so many of the split's documents. Rankings are kept in benchmarks/work, for comparisons.
+`test_documents` ranks only so many of the split's documents. Rankings are kept in benchmarks/work, for comparisons, and
+for ensembles: a row with `ensemble_of` is the mean of the rankings of another row's seeds, which is what its method
+with as many `members` gives.
 A row's cell (row, seed) whose result is there is skipped, so an interrupted run goes on where it stopped. Each cell
 runs in a process of its own, so that its peak memory is its own.
 """
@@ -73,12 +75,25 @@ def supervised(train: Dataset, spec: dict[str, Any], seed: int) -> Dataset:
     return train.without_pairs() if spec.get("pairs") == "none" else train
 
 
+def ranking_path(name: str) -> Path:
+    return WORK / "rankings" / f"{Path(name).name}.npz"
+
+
 def keep_ranking(name: str, ranking: Ranking) -> None:
     import numpy as np
 
-    path = WORK / "rankings" / f"{Path(name).name}.npz"
+    path = ranking_path(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(path, ids=ranking.ids, scores=ranking.scores)
+
+
+def read_ranking(path: Path) -> Ranking:
+    import numpy as np
+
+    from everylabel.types import Ranking
+
+    with np.load(path) as kept:
+        return Ranking(kept["ids"], kept["scores"])
 
 
 def some(data: Dataset, n: int) -> Dataset:
@@ -128,7 +143,6 @@ def calibration(method: Method, ranking: Ranking, test: Dataset, folder: Path, c
 def run_cell(row: str, seed: int, data: Path, split: str) -> None:
     """Fit, save, load, rank and evaluate one row with one seed."""
     import everylabel
-    from everylabel.evaluate.metrics import by_document, evaluate, find_hits
     from everylabel.progress import reporting
 
     forget_vectors()
@@ -150,33 +164,74 @@ def run_cell(row: str, seed: int, data: Path, split: str) -> None:
     method.rank(test.documents.subset(range(2)), k=100)  # loads the compiled kernels
     with watch("rank"):
         ranking = method.rank(test.documents, k=100)
-    keep_ranking(cell_name(row, seed, split), ranking)
     costs.note_peak()
-    scores = evaluate(ranking, test.required_pairs, train.counts, len(train), recall_ks=RECALL_KS)
-    ratios = by_document(find_hits(ranking, test.required_pairs), train.counts, len(train), recall_ks=RECALL_KS)
     values: dict[str, Any] = {
-        "row": row,
-        "table": spec.get("table", "pairs"),
         "train_documents": len(shown),
         "train_pairs": 0 if shown.pairs is None else shown.pairs.nnz,
-        "data": spec["data"],
-        "split": split,
-        "method": spec["method"],
-        "settings": spec.get("settings", {}),
-        "seed": seed,
         "seconds": watch.seconds,
         "stages": stages,
         "costs": {name: cost for name, cost in costs.costs.items() if cost["seconds"] >= 1},
         "documents_per_second": round(len(test) / watch.seconds["rank"], 1),
         "model_mb": round(size / 1e6, 1),
         "peak_gb": round(costs.peak, 2),
-        "scores": scores.to_json(),
-        "intervals": intervals(ratios),
         "diagnostics": method.diagnostics(test) if hasattr(method, "diagnostics") else {},
     }
-    if values["table"] == "pairs" and split == "test":
+    if spec.get("table", "pairs") == "pairs" and split == "test":
         values["calibration"] = calibration(method, ranking, test, folder, train.counts)
-    write_result(cell_name(row, seed, split), values, f"python -m benchmarks.quality --rows {row} --split {split}")
+    write_cell(row, seed, split, values, ranking, train, test)
+
+
+def run_ensemble(row: str, seed: int, data: Path, split: str) -> None:
+    """The mean of kept rankings. Time is the sum of its members', less what they could have shared."""
+    import everylabel
+    from everylabel.types import Ranking
+
+    spec = read_row(row)
+    folder, other = data / spec["data"], spec["ensemble_of"]
+    names = [cell_name(other, member, split) for member in read_row(other)["seeds"]]
+    found, members = [read_result(name) for name in names], []
+    for name, one in zip(names, found, strict=True):
+        path = ranking_path(name)
+        if one is None or not path.exists():
+            raise SystemExit(f"{row} is made of {other}: run it first, `python -m benchmarks.quality --rows {other}`")
+        kept = read_ranking(path)
+        members.append(Ranking(kept.ids, kept.scores / len(names)))
+    cells = [one for one in found if one is not None]
+    seconds = {step: round(sum(cell["seconds"][step] for cell in cells), 3) for step in ("fit", "rank")}
+    ranking = Ranking.summed(members, 100)
+    values: dict[str, Any] = {
+        "train_documents": cells[0]["train_documents"],
+        "train_pairs": cells[0]["train_pairs"],
+        "members": [cell["name"] for cell in cells],
+        "seconds": seconds,
+        "documents_per_second": round(len(ranking.ids) / seconds["rank"], 1),
+        "model_mb": round(sum(cell["model_mb"] for cell in cells), 1),
+        "peak_gb": max(cell["peak_gb"] for cell in cells),
+    }
+    write_cell(row, seed, split, values, ranking, load_train(folder), everylabel.load_dataset(folder, split))
+
+
+def write_cell(
+    row: str, seed: int, split: str, values: dict[str, Any], ranking: Ranking, train: Dataset, test: Dataset
+) -> None:
+    """Keeps the ranking, and the result with its scores."""
+    from everylabel.evaluate.metrics import by_document, evaluate, find_hits
+
+    spec, name = read_row(row), cell_name(row, seed, split)
+    keep_ranking(name, ranking)
+    scores = evaluate(ranking, test.required_pairs, train.counts, len(train), recall_ks=RECALL_KS)
+    ratios = by_document(find_hits(ranking, test.required_pairs), train.counts, len(train), recall_ks=RECALL_KS)
+    about: dict[str, Any] = {
+        "row": row,
+        "table": spec.get("table", "pairs"),
+        "data": spec["data"],
+        "split": split,
+        "method": spec["method"],
+        "settings": spec.get("settings", {}),
+        "seed": seed,
+    }
+    measured = {"scores": scores.to_json(), "intervals": intervals(ratios)}
+    write_result(name, about | values | measured, f"python -m benchmarks.quality --rows {row} --split {split}")
 
 
 def main() -> None:
@@ -188,7 +243,8 @@ def main() -> None:
     arguments = parser.parse_args()
     data = data_folder(arguments.data)
     if arguments.seed is not None:
-        run_cell(arguments.rows[0], arguments.seed, data, arguments.split)
+        run = run_ensemble if "ensemble_of" in read_row(arguments.rows[0]) else run_cell
+        run(arguments.rows[0], arguments.seed, data, arguments.split)
         return
     for row in arguments.rows:
         for seed in read_row(row).get("seeds", [0]):

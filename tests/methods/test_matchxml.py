@@ -77,14 +77,12 @@ def test_xr_transformer_has_none_of_the_three_parts() -> None:
     assert (method.tree, method.fine_tuning.matching, method.sentence_weight) == ("pifa", False, 0)
 
 
-def test_members_differ_and_their_mean_is_the_ensemble(settings: dict[str, Any]) -> None:
-    method = MatchXml(**{**settings, "members": 2}).fit(DATA)
+def test_an_ensemble_is_the_mean_of_the_models_of_as_many_seeds(settings: dict[str, Any]) -> None:
     text = Documents.of(["wine the sea law"])
-    X, sentences = method.features_.transform(text), method.sentence_.encode(text.full_texts)  # type: ignore[union-attr]
-    parts = [member.rank(X, sentences, text, 9) for member in method.members_]
+    parts = [MatchXml(**settings, random_state=seed).fit(DATA).rank(text, 9) for seed in (4, 5)]
     assert np.abs(parts[0].scores[:, :5] - parts[1].scores[:, :5]).max() > 1e-4
     scores = [dict(zip(part.ids[0].tolist(), part.scores[0].tolist(), strict=True)) for part in parts]
-    found = method.rank(text, 3)
+    found = MatchXml(**settings, random_state=4, members=2).fit(DATA).rank(text, 3)
     expected = [sum(own.get(label, 0) for own in scores) / 2 for label in found.ids[0].tolist()]
     assert found.scores[0] == pytest.approx(expected, abs=1e-6)
 

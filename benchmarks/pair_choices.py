@@ -1,0 +1,87 @@
+"""The settings of the methods with pairs, one changed at a time, on dev documents of eurlex57k.
+
+python -m benchmarks.pair_choices --data DIR [--methods matchxml depl]
+
+What is the default and what is not was chosen by these numbers; test documents have no part in it. Fitted on 10,000
+training documents with one seed: differences of 0.2 are none. A setting whose result is there is skipped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.quality import load_train, some
+from benchmarks.record import WORK, data_folder, read_result, write_result
+
+DATA = "eurlex57k"
+TRAIN_DOCUMENTS, DEV_DOCUMENTS = 10_000, 2_000
+METRICS = ("P@1", "nDCG@5", "PSP@5", "R@100", "tail-F1@5", "ZSR@100")
+
+LINEAR: dict[str, dict[str, Any]] = {"default": {}}
+MATCHXML: dict[str, dict[str, Any]] = {
+    "default": {},
+    "fine-tuned x 0.25": {"tuned_weight": 0.25},
+    "fine-tuned x 1": {"tuned_weight": 1.0},
+    "sentences x 0": {"sentence_weight": 0.0},
+    "sentences x 1": {"sentence_weight": 1.0},
+    "encoder not fine-tuned": {"fine_tuning": {"epochs": 0}},
+    "1 epoch": {"fine_tuning": {"epochs": 1}},
+    "lexical dimensions": {"encoder": {"lexical": 768}},
+    "tree of 400 labels a leaf": {"leaf_size": 400},
+    "all weights of the linear model": {"solver": {"prune": 0.0}},
+    "twice the cost of errors": {"solver": {"cost_positive": 4.0, "cost_negative": 2.0}},
+    "half the cost of errors": {"solver": {"cost_positive": 1.0, "cost_negative": 0.5}},
+}
+DEPL: dict[str, dict[str, Any]] = {
+    "default": {},
+    "batches of 128": {"retrieve": {"batch_size": 128}},
+    "learning rate x 0.5": {"retrieve": {"lr_share": 0.5}},
+    "learning rate x 2": {"retrieve": {"lr_share": 2.0}},
+    "16 epochs": {"retrieve": {"epochs": 16}},
+    "16 tokens": {"description_tokens": 16},
+    "128 tokens": {"description_tokens": 128, "keywords": {"per_label": 40}},
+    "from a classifier": {"initialise": True},
+    "no lexical dimensions": {"encoder": {"lexical": 0}},
+    "1536 lexical dimensions": {"encoder": {"lexical": 1536}},
+    "3000 labels a batch": {"labels_per_batch": 3000},
+    "temperature 0.1": {"temperature": 0.1},
+}
+CHOICES = {"svm": LINEAR, "xr-linear": LINEAR, "matchxml": MATCHXML, "classifier": LINEAR, "depl": DEPL}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", help="folder with the data sets (or EVERYLABEL_DATA)")
+    parser.add_argument("--methods", nargs="*", default=list(CHOICES))
+    arguments = parser.parse_args()
+    os.environ["EVERYLABEL_CACHE"] = str(WORK / "cache")
+    measure(data_folder(arguments.data) / DATA, arguments.methods)
+
+
+def measure(folder: Path, methods: list[str]) -> None:
+    import everylabel
+    from everylabel.evaluate.metrics import evaluate
+
+    train = some(load_train(folder), TRAIN_DOCUMENTS)
+    dev = some(everylabel.load_dataset(folder, "dev"), DEV_DOCUMENTS)
+    found: dict[str, Any] = (read_result("pair_choices") or {}).get("found", {})
+    for method in methods:
+        for choice, settings in CHOICES[method].items():
+            if choice in found.get(method, {}):
+                continue
+            start = time.perf_counter()
+            ranking = everylabel.method(method, **settings).fit(train).rank(dev.documents, k=100)
+            scores = evaluate(ranking, dev.required_pairs, train.counts, len(train)).values
+            values = {key: round(scores[key], 4) for key in METRICS}
+            print(f"{method}, {choice}: {values}, {time.perf_counter() - start:.0f} s", flush=True)
+            found.setdefault(method, {})[choice] = values
+            known = {"found": found, "train_documents": len(train), "dev_documents": len(dev)}
+            write_result("pair_choices", known, "python -m benchmarks.pair_choices")
+
+
+if __name__ == "__main__":
+    main()
