@@ -68,19 +68,24 @@ def measure(folder: Path, methods: list[str]) -> None:
 
     train = some(load_train(folder), TRAIN_DOCUMENTS)
     dev = some(everylabel.load_dataset(folder, "dev"), DEV_DOCUMENTS)
-    found: dict[str, Any] = (read_result("pair_choices") or {}).get("found", {})
     for method in methods:
         for choice, settings in CHOICES[method].items():
-            if choice in found.get(method, {}):
+            if choice in known().get(method, {}):
                 continue
             start = time.perf_counter()
             ranking = everylabel.method(method, **settings).fit(train).rank(dev.documents, k=100)
             scores = evaluate(ranking, dev.required_pairs, train.counts, len(train)).values
             values = {key: round(scores[key], 4) for key in METRICS}
             print(f"{method}, {choice}: {values}, {time.perf_counter() - start:.0f} s", flush=True)
+            found = known()
             found.setdefault(method, {})[choice] = values
-            known = {"found": found, "train_documents": len(train), "dev_documents": len(dev)}
-            write_result("pair_choices", known, "python -m benchmarks.pair_choices")
+            sizes = {"train_documents": len(train), "dev_documents": len(dev)}
+            write_result("pair_choices", {"found": found, **sizes}, "python -m benchmarks.pair_choices")
+
+
+def known() -> dict[str, Any]:
+    """What has been measured; read anew each time, as two processes may measure two methods."""
+    return (read_result("pair_choices") or {}).get("found", {})
 
 
 if __name__ == "__main__":

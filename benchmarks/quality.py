@@ -8,7 +8,8 @@ A row may show its method less than all: `documents` (so many of the training do
 for ensembles: a row with `ensemble_of` is the mean of the rankings of another row's seeds, which is what its method
 with as many `members` gives.
 A row's cell (row, seed) whose result is there is skipped, so an interrupted run goes on where it stopped. Each cell
-runs in a process of its own, so that its peak memory is its own.
+runs in a process of its own, so that its peak memory is its own. Times are those of seed 0, and count with all
+documents only: other cells find the vectors of frozen transformers in the cache, and may run side by side.
 """
 
 from __future__ import annotations
@@ -45,10 +46,11 @@ def cell_name(row: str, seed: int, split: str) -> str:
     return f"quality/{row}-seed{seed}" + ("" if split == "test" else f"-{split}")
 
 
-def forget_vectors() -> None:
-    """Of frozen transformers, from earlier cells: encoding is part of what is measured. Not the user's own cache."""
+def use_own_cache(*, forget: bool) -> None:
+    """Not the user's. `forget`: without the vectors of frozen transformers, whose computation is then measured, too."""
     os.environ["EVERYLABEL_CACHE"] = str(WORK / "cache")
-    shutil.rmtree(WORK / "cache" / "vectors", ignore_errors=True)
+    if forget:
+        shutil.rmtree(WORK / "cache" / "vectors", ignore_errors=True)
 
 
 def load_train(folder: Path) -> Dataset:
@@ -145,8 +147,8 @@ def run_cell(row: str, seed: int, data: Path, split: str) -> None:
     import everylabel
     from everylabel.progress import reporting
 
-    forget_vectors()
     spec, watch, costs = read_row(row), Watch(), Stages()
+    use_own_cache(forget=seed == 0 and "documents" not in spec)
     folder = data / spec["data"]
     with watch("read"):
         train, test = load_train(folder), everylabel.load_dataset(folder, split)

@@ -126,6 +126,16 @@ def test_both_towers_start_as_the_encoder(encoder: Any) -> None:
     np.testing.assert_allclose(scores.numpy(), vectors @ vectors.T / 0.05, atol=1e-4)
 
 
+def test_scores_in_training_are_those_of_ranking(encoder: Any) -> None:
+    dual, random = dual_of(encoder), torch.Generator().manual_seed(0)
+    with torch.inference_mode():
+        for weights in (*dual.document.parameters(), *dual.label.parameters(), dual.constant):
+            weights.add_(torch.randn(weights.shape, generator=random) * 0.1)
+        documents, read = dual.documents(encoder.tokenize(["sea law", "tax"])), encoder.tokenize(NAMES)
+        expected = documents @ dual.labels(read).T * dual.scale + dual.constant
+        np.testing.assert_allclose(dual.scores(documents, read).numpy(), expected.numpy(), atol=1e-4)
+
+
 def learner(encoder: Any) -> DualLearner:
     documents = encoder.tokenize([" ".join(NAMES[label] for label in labels) for labels in LISTS])
     given = Pairs(documents, pairs_from_lists(LISTS, 6), 4, HARD)

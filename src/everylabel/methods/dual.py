@@ -55,8 +55,17 @@ class Dual(nn.Module):
         return vectors
 
     def labels(self, tokens: Tokens) -> Tensor:
-        vectors: Tensor = self.label(self._spread(self._mean(tokens) if self.paper_pooling else self.encoder(tokens)))
+        vectors: Tensor = self.label(self._pooled_labels(tokens))
         return vectors
+
+    def scores(self, documents: Tensor, tokens: Tokens) -> Tensor:
+        """Retrieval's logits. The labels' layer works on the documents, which are fewer: d . (W x) is (d W) . x."""
+        products = (documents @ self.label.weight) @ self._pooled_labels(tokens).T
+        scores: Tensor = (products + (documents @ self.label.bias)[:, None]) * self.scale + self.constant
+        return scores
+
+    def _pooled_labels(self, tokens: Tokens) -> Tensor:
+        return self._spread(self._mean(tokens) if self.paper_pooling else self.encoder(tokens))
 
     def _mean(self, tokens: Tokens) -> Tensor:
         """Eq. 2; the special tokens are among them, so a text is never empty."""

@@ -100,7 +100,8 @@ class DualLearner:
         return bce(logits, _like(batch.truth, logits))
 
     def retrieval_loss(self, both: Any, batch: Batch) -> Tensor:
-        logits = self._retrieval(both["dual"].documents(batch.documents), both["dual"], batch)
+        dual = both["dual"]
+        logits = dual.scores(dual.documents(batch.documents), batch.labels)
         return bce(logits, _like(batch.truth, logits))
 
     def joint_loss(self, both: Any, batch: Batch) -> Tensor:
@@ -110,11 +111,8 @@ class DualLearner:
         at = torch.from_numpy(batch.columns[:n_seen].astype(np.int64)).to(head.weight.device)
         logits = functional.linear(documents, head.weight[at], head.bias[at])
         logits = functional.pad(logits, (0, len(batch.columns) - n_seen), value=IMPROBABLE)
-        return joint_bce(self._retrieval(documents, both["dual"], batch), logits, _like(batch.truth, documents))
-
-    def _retrieval(self, documents: Tensor, dual: Any, batch: Batch) -> Tensor:
-        scores: Tensor = documents @ dual.labels(batch.labels).T * dual.scale + dual.constant
-        return scores
+        retrieved = both["dual"].scores(documents, batch.labels)
+        return joint_bce(retrieved, logits, _like(batch.truth, documents))
 
     def _train(
         self, name: str, batches: Callable[..., Batch], loss: Any, learn: Learning, layers: list[nn.Parameter]
