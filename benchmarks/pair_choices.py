@@ -85,7 +85,8 @@ def measure(folder: Path, methods: list[str]) -> None:
 
 def known() -> dict[str, Any]:
     """What has been measured; read anew each time, as two processes may measure two methods."""
-    return (read_result("pair_choices") or {}).get("found", {})
+    found: dict[str, Any] = (read_result("pair_choices") or {}).get("found", {})
+    return found
 
 
 if __name__ == "__main__":

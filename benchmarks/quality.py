@@ -185,6 +185,8 @@ def run_cell(row: str, seed: int, data: Path, split: str) -> None:
 
 def run_ensemble(row: str, seed: int, data: Path, split: str) -> None:
     """The mean of kept rankings. Time is the sum of its members', less what they could have shared."""
+    import numpy as np
+
     import everylabel
     from everylabel.types import Ranking
 
@@ -197,7 +199,7 @@ def run_ensemble(row: str, seed: int, data: Path, split: str) -> None:
         if one is None or not path.exists():
             raise SystemExit(f"{row} is made of {other}: run it first, `python -m benchmarks.quality --rows {other}`")
         kept = read_ranking(path)
-        members.append(Ranking(kept.ids, kept.scores / len(names)))
+        members.append(Ranking(kept.ids, kept.scores / np.float32(len(names))))
     cells = [one for one in found if one is not None]
     seconds = {step: round(sum(cell["seconds"][step] for cell in cells), 3) for step in ("fit", "rank")}
     ranking = Ranking.summed(members, 100)
