@@ -42,7 +42,8 @@ DEPL: dict[str, dict[str, Any]] = {
     "1536 lexical dimensions": {"encoder": {"lexical": 1536}},
     "temperature 0.1": {"temperature": 0.1},
     "3000 labels a batch": {"labels_per_batch": 3000},
-    "16 tokens": {"description_tokens": 16},
+    "32 tokens": {"description_tokens": 32},
+    "64 tokens": {"description_tokens": 64},
     "from a classifier": {"initialise": True},
     "no lexical dimensions": {"encoder": {"lexical": 0}},
 }

@@ -38,7 +38,7 @@ TITLES = {
         "## DEPL's parts, 10,000 documents",
         WITH_PAIRS,
         "`full` and what is changed in it: hard negatives of a document (0, 5; 10 in `full`), keywords of a label (5, "
-        "40; 20), tokens of a description (8, 16, 32; 64), a start from a classifier (`init`), no share of labels "
+        "40; 20), tokens of a description (8, 32, 64; 16), a start from a classifier (`init`), no share of labels "
         "without keywords (`noplain`), no unseen labels among the negatives, no lexical dimensions (`narrow`), "
         "keywords from a tree of SVMs. Tail and unseen labels are those of all training documents: with 10,000 of "
         "them most of the tail is not seen.",

@@ -9,8 +9,8 @@ only. `classifier`: the encoder with a linear head, what the others start from. 
 
 Slips of the paper: log sigma(1 - f) is log(1 - sigma(f)); the "500 instances" of a batch are labels.
 Deviations, beside other encoders:
-- Static embeddings have lexical dimensions (encoders/static.py), read 64 tokens of a description, and do not start from
-  a classifier (`initialise`). Transformers do as in the paper.
+- Static embeddings have lexical dimensions (encoders/static.py), and do not start from a classifier (`initialise`).
+  Transformers do as in the paper.
 - Documents and labels are pooled as the encoder does it (`pooling="paper"`: CLS and the mean of the tokens); pooled
   vectors have one length, documents are centred, products have a temperature and a learned constant (dual.py).
 - Losses are sums over labels, not means: divided by thousands, gradients would be as small as Adam's epsilon.
@@ -159,7 +159,7 @@ class Depl(Classifier):
     name: ClassVar[str] = "depl"
 
     keywords: KeywordConfig = field(default_factory=KeywordConfig)
-    description_tokens: int | None = None  # of a label's text; None: 64 for static embeddings, 16 for transformers
+    description_tokens: int = 16  # of a label's text
     hard_negatives: int = 10  # of a document, from the SVM
     labels_per_batch: int = 1500  # positives, hard negatives, and random ones up to so many
     plain_share: float = 0.1  # of the labels of a batch that are read without keywords; 0: none, as in the paper
@@ -174,27 +174,20 @@ class Depl(Classifier):
         encoder = EncoderConfig(kind="bert-base-uncased", max_tokens=512)
         classify = Learning(batch_size=16, lr=5e-5, layer_lr=2e-3)  # its pooling layer has a rate of its own, 1e-4
         retrieve = Learning(batch_size=16, lr=1e-5, layer_lr=1e-4)
-        settings: dict[str, Any] = {"labels_per_batch": 300, "plain_share": 0.0, "pooling": "paper"}
-        settings |= {"description_tokens": 16, "initialise": True}
+        settings: dict[str, Any] = {"labels_per_batch": 300, "plain_share": 0.0, "pooling": "paper", "initialise": True}
         return cls(encoder=encoder, classify=classify, retrieve=retrieve, **settings)
 
     def check(self) -> None:
         super().check()
         self.keywords.check()
         self.retrieve.check("retrieve")
-        if self.tokens_of_description < 1 or self.hard_negatives < 0 or self.labels_per_batch < 1:
+        if self.description_tokens < 1 or self.hard_negatives < 0 or self.labels_per_batch < 1:
             raise ConfigError(
                 "description_tokens and labels_per_batch must be at least 1, and hard_negatives 0 or more; "
-                f"got {self.tokens_of_description}, {self.labels_per_batch} and {self.hard_negatives}"
+                f"got {self.description_tokens}, {self.labels_per_batch} and {self.hard_negatives}"
             )
         if not 0 <= self.plain_share <= 1:
             raise ConfigError(f"plain_share is a share of the labels, from 0 to 1; got {self.plain_share}")
-
-    @property
-    def tokens_of_description(self) -> int:
-        if self.description_tokens is not None:
-            return self.description_tokens
-        return 64 if self.encoder.kind == "static" else 16
 
     @property
     def starts_from_classifier(self) -> bool:
@@ -207,7 +200,7 @@ class Depl(Classifier):
         require_texts(dataset.documents)
         keywords, hard = self._fit_svm(dataset)
         learner, ranker = self._learner(dataset, hard)
-        labels, tokenize, room = dataset.labels, ranker.encoder.tokenize, self.tokens_of_description
+        labels, tokenize, room = dataset.labels, ranker.encoder.tokenize, self.description_tokens
         self.descriptions_ = Descriptions.made(
             labels, self._words(), keywords, lambda texts: tokenize(texts).lengths, room
         )
@@ -226,7 +219,7 @@ class Depl(Classifier):
         from everylabel.train.batches import interleaved
 
         names, given = descriptions.texts(self.labels_, used)
-        room = self.tokens_of_description
+        room = self.description_tokens
         return interleaved(tokenize(names, room), tokenize(given, room))
 
     def _fit_svm(self, dataset: Dataset) -> tuple[Csr, IntArray]:
