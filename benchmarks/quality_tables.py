@@ -32,7 +32,8 @@ TITLES = {
         "The paper's table XII: 1 a tree from PIFA, squared hinge; 2 label2vec instead; 3 text-label matching at the "
         "last level; 4 the static sentence embedding beside the fine-tuned vector. `0-linear` is xr-linear on the same "
         "documents, `0-frozen` the encoder as it comes, 5 an ensemble of three, 6 both directions of eq. 6, 7 a "
-        "refined tree in the linear ranker, which has none by default for so few labels.",
+        "refined tree in the linear ranker, which has none by default for so few labels, 8 rare labels favoured "
+        "(`rare_weight=0.2`, the default); in the other rows they are not.",
     ),
     "depl ablation": (
         "## DEPL's parts, 10,000 documents",

@@ -21,6 +21,7 @@ Deviations, beside other encoders:
 - A share of the labels of a batch is read without keywords (`plain_share`): labels that nobody has used have none, and
   would otherwise be texts of a kind that was never trained, and be found everywhere.
 - A label that nobody has used has no row in the classifier of `depl+cls`: its probability there is 0.
+- Rare labels are favoured a little (rare.py), in `depl` and `depl+cls`.
 - Base forms are simplemma's, not spaCy's; the SVM has a squared hinge loss (linear/).
 """
 
@@ -40,6 +41,7 @@ from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
 from everylabel.methods.bounds import keyword_bounds
 from everylabel.methods.linear import seen_labels
+from everylabel.methods.rare import check_rare_weight, favour_rare
 from everylabel.text.keywords import Description, Descriptions, KeywordConfig, WordSvm, hard_negatives, top_words
 from everylabel.text.matching import require_texts
 from everylabel.types import Csr, IntArray, Ranking
@@ -87,10 +89,12 @@ class Classifier(Method):
     classify: Learning = field(default_factory=Learning)
     index: IndexKind = "auto"
     temperature: float = 0.05  # of products of document and label vectors, before they learned anything
+    rare_weight: float = 0.0  # how much of a label's frequency is taken away, see rare.py
 
     def check(self) -> None:
         self.encoder.check()
         self.classify.check("classify")
+        check_rare_weight(self.rare_weight)
         if self.pooling == "paper" and self.encoder.kind == "static":
             raise ConfigError(
                 "pooling='paper' needs a transformer: static embeddings have no CLS token; set pooling=own"
@@ -139,7 +143,10 @@ class Classifier(Method):
         return DualLearner(dual, pairs, self.random_state, static=static), DualRanker(tower.encoder, dual)
 
     def _rank(self, documents: Documents, k: int) -> Ranking:
-        return self.ranker_.rank(documents, k, len(self.labels_))
+        n_labels = len(self.labels_)
+        return favour_rare(
+            lambda depth: self.ranker_.rank(documents, depth, n_labels), self.counts_, self.rare_weight, k
+        )
 
     def _state(self) -> State:
         return self.ranker_.state("ranker")
@@ -166,6 +173,7 @@ class Depl(Classifier):
     unseen_negatives: bool = True  # random negatives among all labels; False: only seen ones, in favour of the others
     initialise: bool | None = None  # the encoder from a classifier; None: transformers only
     joint: bool = False  # a classifier beside the retrieval: depl+cls
+    rare_weight: float = 0.2
     retrieve: Learning = field(default_factory=lambda: Learning(batch_size=256))
 
     @classmethod
@@ -174,7 +182,8 @@ class Depl(Classifier):
         encoder = EncoderConfig(kind="bert-base-uncased", max_tokens=512)
         classify = Learning(batch_size=16, lr=5e-5, layer_lr=2e-3)  # its pooling layer has a rate of its own, 1e-4
         retrieve = Learning(batch_size=16, lr=1e-5, layer_lr=1e-4)
-        settings: dict[str, Any] = {"labels_per_batch": 300, "plain_share": 0.0, "pooling": "paper", "initialise": True}
+        settings: dict[str, Any] = {"labels_per_batch": 300, "plain_share": 0.0, "pooling": "paper"}
+        settings |= {"initialise": True, "rare_weight": 0.0}
         return cls(encoder=encoder, classify=classify, retrieve=retrieve, **settings)
 
     def check(self) -> None:
@@ -289,6 +298,7 @@ class DeRet(Depl):
     name: ClassVar[str] = "de-ret"
 
     keywords: KeywordConfig = field(default_factory=lambda: KeywordConfig(per_label=0))
+    rare_weight: float = 0.0
 
 
 def seen_first(dataset: Dataset) -> IntArray:
