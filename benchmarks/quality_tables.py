@@ -108,7 +108,7 @@ def quality_table(name: str, records: dict[str, list[dict[str, Any]]]) -> str:
         "docs/s are from texts, of the first seed; peak memory is that of the whole process, the texts included. Rows "
         "without seed 0 ran on one core, and so did the seeds 1 and 2 of matchxml, whose seed 0 ran beside other work; "
         "the fit of its ensemble is the sum of the three. Of rows on 10,000 documents times say little: they ran side "
-        "by side, with frozen vectors from the cache. `rare`: the row with `rare_weight=0.2`, made of its kept rankings."
+        "by side, with frozen vectors from the cache. `rare`: the row with `rare_weight=0.2`, made of kept rankings."
     )
     last = next(reversed(records.values()))[0]
     return f"{title}\n\n{table(columns, rows)}\n\n{notes}\n{remarks}\n\n{conditions(last)}\n"
