@@ -9,9 +9,11 @@ import pytest
 import torch
 
 from everylabel.data.dataset import pairs_from_lists
+from everylabel.encoders.static import StaticModule
 from everylabel.evaluate import metrics
 from everylabel.methods import attention
 from everylabel.methods.attention import TokenRows, attended, weights_of
+from everylabel.methods.onesided_module import DocumentSide, unit
 from everylabel.methods.spread import ndcg, row_of, spread, zero_shot_recall
 from everylabel.types import Ranking
 
@@ -69,6 +71,18 @@ def test_weights_of_one_document() -> None:
     assert found.sum() == pytest.approx(1)
     tokens = rows.table[rows.ids[rows.offsets[3] :]].detach().numpy()
     np.testing.assert_allclose(found @ tokens, slow(table, queries)[3, 1].detach().numpy(), rtol=1e-5)
+
+
+def test_cosines_are_those_of_centred_unit_vectors() -> None:
+    table, queries = problem()
+    source = torch.Generator().manual_seed(2)
+    outputs = unit(torch.randn(4, 5, generator=source, dtype=torch.float64))
+    encoder = StaticModule(table.detach().clone())
+    side = DocumentSide(encoder, np.full(5, 0.2, np.float32), layer=True, attention=True).double()
+    found = side.cosines(distinct(table, sparse=True), queries, outputs, SETS)
+    centred = unit(unit(slow(table, queries)) - 0.2)
+    torch.testing.assert_close(found, (centred * outputs[SETS]).sum(dim=2), atol=1e-6, rtol=1e-6)
+    assert torch.isfinite(torch.autograd.grad(found.sum(), queries)[0]).all()
 
 
 # --- what is watched

@@ -62,8 +62,13 @@ class DocumentSide(nn.Module):
 
     def cosines(self, tokens: TokenRows, queries: Tensor, outputs: Tensor, sets: Tensor) -> Tensor:
         """(documents, labels of a document): of the tokens as each label sees them, and its output vector."""
-        seen = unit(attended(tokens, queries, sets)) - self.mean
-        return (unit(seen) * outputs[sets]).sum(dim=2)
+        seen = attended(tokens, queries, sets)
+        # Of vectors made 1 long, centred, and made 1 long again only products are needed: no more arrays of their size.
+        length = seen.norm(dim=2).clamp(min=SHORT)
+        product = (seen * outputs[sets]).sum(dim=2) / length - (outputs @ self.mean)[sets]
+        common = seen @ self.mean / length
+        square = seen.square().sum(dim=2) / length.square() - 2 * common + self.mean.square().sum()
+        return product / square.clamp(min=SHORT**2).sqrt()
 
     def _unit(self, pooled: Tensor) -> Tensor:
         vectors = unit(pooled) - self.mean
