@@ -68,7 +68,8 @@ class DocumentSide(nn.Module):
         product = (seen * outputs[sets]).sum(dim=2) / length - (outputs @ self.mean)[sets]
         common = seen @ self.mean / length
         square = seen.square().sum(dim=2) / length.square() - 2 * common + self.mean.square().sum()
-        return product / square.clamp(min=SHORT**2).sqrt()
+        cosines: Tensor = product / square.clamp(min=SHORT**2).sqrt()
+        return cosines
 
     def _unit(self, pooled: Tensor) -> Tensor:
         vectors = unit(pooled) - self.mean
