@@ -104,6 +104,36 @@ METHODS: dict[str, Entry] = {
         "labelled documents",
         "an encoder with one linear classifier per label on top, trained together",
     ),
+    "of-de": Entry(
+        "everylabel.methods.onesided:OfDe",
+        "labelled documents, label texts",
+        "a dual encoder whose label side stays frozen: learns from pairs and keeps labels that nobody has used",
+    ),
+    "of-lan": Entry(
+        "everylabel.methods.onesided:OfLan",
+        "labelled documents, label texts",
+        "of-de with attention: each label looks at the words of a document that matter to it, and shows them",
+    ),
+    "dpr": Entry(
+        "everylabel.methods.onesided:Dpr",
+        "labelled documents, label texts",
+        "two encoders, of documents and of label texts, both trained",
+    ),
+    "dexml": Entry(
+        "everylabel.methods.onesided:Dexml",
+        "labelled documents, label texts",
+        "one encoder of documents and label texts, trained",
+    ),
+    "ova-clf": Entry(
+        "everylabel.methods.onesided:OvaClf",
+        "labelled documents",
+        "of-de with free weights for each label instead of its text",
+    ),
+    "lan": Entry(
+        "everylabel.methods.onesided:Lan",
+        "labelled documents",
+        "of-lan with free weights and queries for each label instead of its text",
+    ),
     "popularity": Entry(
         "everylabel.methods.popularity:Popularity",
         "labelled documents",
