@@ -104,6 +104,21 @@ METHODS: dict[str, Entry] = {
         "labelled documents",
         "an encoder with one linear classifier per label on top, trained together",
     ),
+    "xml0": Entry(
+        "everylabel.methods.fusion:Xml0",
+        "labelled documents, label texts",
+        "an add-on to any method: labels without documents, from the labels that it finds and from the text",
+    ),
+    "label-fusion": Entry(
+        "everylabel.methods.fusion:LabelFusion",
+        "labelled documents, label texts",
+        "the part of xml0 that makes new labels of those that a method finds",
+    ),
+    "conse": Entry(
+        "everylabel.methods.fusion:Conse",
+        "labelled documents, label texts",
+        "label-fusion without a search: all labels that a method finds, added up",
+    ),
     "popularity": Entry(
         "everylabel.methods.popularity:Popularity",
         "labelled documents",

@@ -1,0 +1,142 @@
+"""The best subset of weighted label vectors for each of many other labels: all subsets, or one that grows.
+
+A subset's cosine with a label needs no sum of vectors: with v_i = p_i x e_i its numerator is the sum of the members'
+products v_i . u (`cross`), and its length comes from their products with each other (`gram`). So the work is that of
+products once, n x labels x dim, and then for n members:
+- `exhaustive`: 2^n x n x labels, one matrix product a block of labels (Algorithm 1 of "Leveraging Pre-Trained Extreme
+  Multi-Label Classifiers for Zero-Shot Learning" is 2^n x dim x labels);
+- `greedy`: n^2 x labels. The subset grows by the member that leaves the best cosine, n times, and the best stage of
+  that growth counts. Never above the exhaustive search;
+- `full`: n x labels, all members at once, which is ConSE's combination.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everylabel.types import LongArray
+
+Doubles: TypeAlias = NDArray[np.float64]
+SearchKind: TypeAlias = Literal["exhaustive", "greedy", "full"]
+
+MOST_EXHAUSTIVE = 16  # members: 65,535 subsets
+MOST = 62  # members that a mask of 64 bits has room for
+_BLOCK = 1 << 20  # cosines at a time: 8 MB
+_NOTHING = 1e-12  # of the members' squared lengths: a sum as short as that is rounding, and points nowhere
+
+
+class Best(NamedTuple):
+    """For each label: the best cosine, and the subset as bits, member 0 the lowest."""
+
+    cosines: Doubles
+    members: LongArray
+
+
+class Loss(NamedTuple):
+    """The growing search against the exhaustive one."""
+
+    searches: int  # a document and a label each
+    same: float  # share with the very same subset
+    mean_loss: float  # of the cosine, over all searches
+    largest_loss: float
+
+
+def search(kind: SearchKind, gram: Doubles, cross: Doubles) -> Best:
+    """`gram` (n, n) and `cross` (n, labels) as above, with labels of length 1. Without members all cosines are 0."""
+    if len(gram) == 0:
+        return Best(np.zeros(cross.shape[1]), np.zeros(cross.shape[1], np.int64))
+    found: dict[SearchKind, Callable[[Doubles, Doubles], LongArray]] = {
+        "exhaustive": exhaustive,
+        "greedy": greedy,
+        "full": full,
+    }
+    members = found[kind](gram, cross)
+    return Best(cosines_of(members, gram, cross), members)
+
+
+def exhaustive(gram: Doubles, cross: Doubles) -> LongArray:
+    """Of several best subsets the smallest."""
+    masks, bits = subsets(len(gram))
+    lengths = np.einsum("si,ij,sj->s", bits, gram, bits, optimize=True)
+    scaled = bits * _inverse_root(lengths, gram)[:, None]
+    best = np.empty(cross.shape[1], np.int64)
+    size = max(1, _BLOCK // len(bits))
+    for first in range(0, cross.shape[1], size):
+        best[first : first + size] = (scaled @ cross[:, first : first + size]).argmax(axis=0)
+    return masks[best]
+
+
+def greedy(gram: Doubles, cross: Doubles) -> LongArray:
+    n, n_labels = cross.shape
+    rows = np.arange(n_labels)
+    chosen = np.zeros((n_labels, n), bool)
+    products, lengths, shared = np.zeros(n_labels), np.zeros(n_labels), np.zeros((n_labels, n))
+    masks, best, members = np.zeros(n_labels, np.int64), np.full(n_labels, -np.inf), np.zeros(n_labels, np.int64)
+    for _ in range(n):
+        grown = (products[:, None] + cross.T) * _inverse_root(lengths[:, None] + 2 * shared + np.diag(gram), gram)
+        grown[chosen] = -np.inf
+        pick = grown.argmax(axis=1)
+        products += cross[pick, rows]
+        lengths += 2 * shared[rows, pick] + gram[pick, pick]
+        shared += gram[pick]
+        chosen[rows, pick] = True
+        masks |= np.left_shift(1, pick.astype(np.int64))
+        better = grown[rows, pick] > best
+        best[better], members[better] = grown[rows, pick][better], masks[better]
+    return members
+
+
+def full(gram: Doubles, cross: Doubles) -> LongArray:
+    return np.full(cross.shape[1], (1 << len(gram)) - 1, np.int64)
+
+
+def cosines_of(members: LongArray, gram: Doubles, cross: Doubles) -> Doubles:
+    """The cosine of each label with its own subset, always added up in the same order. O(n^2 x labels)."""
+    inside = is_member(members, len(gram))
+    products = np.zeros(len(members))
+    lengths = np.zeros(len(members))
+    for i in range(len(gram)):
+        products += inside[i] * cross[i]
+        for j in range(len(gram)):
+            lengths += inside[i] * inside[j] * gram[i, j]
+    return np.clip(products * _inverse_root(lengths, gram), -1, 1)
+
+
+def is_member(members: LongArray, n: int) -> NDArray[np.bool_]:
+    """(n, labels): whether each of the n is in each label's subset."""
+    return (members[None, :] >> np.arange(n)[:, None] & 1).astype(bool)
+
+
+@lru_cache(maxsize=MOST_EXHAUSTIVE)
+def subsets(n: int) -> tuple[LongArray, Doubles]:
+    """All non-empty subsets of n, the small ones first: as masks and as rows of zeros and ones."""
+    masks = np.arange(1, 1 << n, dtype=np.int64)
+    masks = masks[np.argsort(np.bitwise_count(masks), kind="stable")]
+    bits = is_member(masks, n).T.astype(np.float64)
+    return masks, np.ascontiguousarray(bits)
+
+
+def loss_of_greedy(problems: Iterable[tuple[Doubles, Doubles]]) -> Loss:
+    """How often the growing search finds the same subset, and what it loses, over (gram, cross) of many documents."""
+    searches = same = 0
+    total = largest = 0.0
+    for gram, cross in problems:
+        exact, quick = search("exhaustive", gram, cross), search("greedy", gram, cross)
+        lost = np.maximum(exact.cosines - quick.cosines, 0)
+        searches += len(lost)
+        same += int((exact.members == quick.members).sum())
+        total += float(lost.sum())
+        largest = max(largest, float(lost.max(initial=0)))
+    return Loss(searches, same / max(searches, 1), total / max(searches, 1), largest)
+
+
+def _inverse_root(lengths: Doubles, gram: Doubles) -> Doubles:
+    """1 / length from squared lengths; 0 for a sum of no length, so that its cosine is 0."""
+    long = lengths > _NOTHING * np.trace(gram)
+    inverse: Doubles = long / np.sqrt(np.where(long, lengths, 1))
+    return inverse
