@@ -119,6 +119,11 @@ METHODS: dict[str, Entry] = {
         "labelled documents, label texts",
         "label-fusion without a search: all labels that a method finds, added up",
     ),
+    "zestxml": Entry(
+        "everylabel.methods.zest:ZestXml",
+        "labelled documents, label texts",
+        "which words of a document go with which words of a label, learned from pairs: labels without documents, too",
+    ),
     "popularity": Entry(
         "everylabel.methods.popularity:Popularity",
         "labelled documents",

@@ -144,7 +144,9 @@ class Xml0(Method):
         unseen = np.flatnonzero(dataset.counts == 0)
         self.weight_ = 0.5 if self.weight is None else self.weight
         self.unseen_ = NO_REHEARSAL
-        calibration = self._rehearse(dataset, lambda hidden: Candidates.build(tower, vectors, labels, hidden, yardstick))
+        calibration = self._rehearse(
+            dataset, lambda hidden: Candidates.build(tower, vectors, labels, hidden, yardstick)
+        )
         self.base_ = self.new_base().fit(dataset)
         self.base_.calibration_ = calibration
         self.candidates_ = Candidates.build(tower, vectors, labels, unseen, yardstick)
