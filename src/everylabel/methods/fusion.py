@@ -8,7 +8,8 @@ Learning by Convex Combination of Semantic Embeddings"), `semantic` the second.
 
 Slip of the paper: fine-tuning is said to minimise the cosine of matching pairs. Here the encoder stays as it is.
 Not stated, and what is done:
-- The threshold is 0.1 on calibrated probabilities; at most `cap` labels; the best one counts even below the threshold.
+- The threshold is 0.1 on calibrated probabilities, of at most `cap` labels. Where no label passes it, fusion has nothing
+  to say: the document's own likeness decides alone.
 - Both scores are normalised per document before they are mixed (zero_shot.py).
 - The weight is chosen in a rehearsal: a share of the documents is held out, a share of the seen labels is hidden from
   the base, and nDCG@5 of the hidden labels decides. The rehearsal also calibrates the base; the final base is fitted
@@ -25,8 +26,9 @@ Cost: two fits of the base and one encoding of the label texts; a document: subs
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -144,14 +146,13 @@ class Xml0(Method):
         unseen = np.flatnonzero(dataset.counts == 0)
         self.weight_ = 0.5 if self.weight is None else self.weight
         self.unseen_ = NO_REHEARSAL
-        calibration = self._rehearse(
-            dataset, lambda hidden: Candidates.build(tower, vectors, labels, hidden, yardstick)
-        )
+        candidates = partial(Candidates.build, tower, vectors, labels, yardstick)
+        calibration = self._rehearse(dataset, candidates)
         self.base_ = self.new_base().fit(dataset)
         self.base_.calibration_ = calibration
-        self.candidates_ = Candidates.build(tower, vectors, labels, unseen, yardstick)
+        self.candidates_ = candidates(unseen)
 
-    def _rehearse(self, dataset: Dataset, candidates: Any) -> Calibration | None:
+    def _rehearse(self, dataset: Dataset, candidates: Callable[[LongArray], Candidates]) -> Calibration | None:
         """Chooses the weight, learns what a mixed score is worth, and returns the base's calibration."""
         parts = rehearsal_of(dataset, self.held_share, self.hidden_share, self.random_state)
         if parts is None:
@@ -216,7 +217,7 @@ class Xml0(Method):
 
         tower = Tower.restore(self.encoder, "tower", state)
         unseen = np.flatnonzero(self.counts_ == 0)
-        self.candidates_ = Candidates(tower, state["vectors"], unseen, state["yardstick"])
+        self.candidates_ = Candidates(tower, state["vectors"], state["yardstick"], unseen)
         self.base_ = self.new_base().restore(self.labels_, below(state, "base"))
         learned = Calibration.restored(below(state, "unseen"))
         assert learned is not None

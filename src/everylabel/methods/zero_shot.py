@@ -44,16 +44,15 @@ class Scores(NamedTuple):
 
 @dataclass(frozen=True)
 class Predicted:
-    """The labels that a classifier gives a document: those above the threshold, at least one, at most `cap`."""
+    """The labels that a classifier gives a document: those above the threshold, at most `cap`."""
 
     labels: LongArray
     probabilities: FloatArray
 
     @classmethod
     def of(cls, found: Ranking, threshold: float, cap: int) -> list[Predicted]:
-        """From a ranking of seen labels with probabilities. The best label counts even below the threshold."""
+        """From a ranking of seen labels with probabilities."""
         kept = (found.ids >= 0) & (found.scores > threshold)
-        kept[:, 0] = (found.ids[:, 0] >= 0) & (found.scores[:, 0] > 0)
         kept[:, cap:] = False
         return [
             cls(ids[row].astype(np.int64), scores[row])
@@ -64,7 +63,7 @@ class Predicted:
 class Candidates:
     """`labels` (sorted numbers in the vocabulary) are scored; `vectors` has a row for every label of it."""
 
-    def __init__(self, tower: Tower, vectors: FloatArray, labels: LongArray, yardstick: LongArray) -> None:
+    def __init__(self, tower: Tower, vectors: FloatArray, yardstick: LongArray, labels: LongArray) -> None:
         """The tower's index must be that of `pool`."""
         self.tower, self.vectors, self.labels, self.yardstick = tower, vectors, labels, yardstick
         self.pool = np.union1d(labels, yardstick)
@@ -74,12 +73,12 @@ class Candidates:
 
     @classmethod
     def build(
-        cls, tower: Tower, vectors: FloatArray, vocabulary: LabelSet, labels: LongArray, yardstick: LongArray
+        cls, tower: Tower, vectors: FloatArray, vocabulary: LabelSet, yardstick: LongArray, labels: LongArray
     ) -> Candidates:
         """Another index on the same encoder. O(texts of the candidates and of the yardstick)."""
         own = type(tower)(tower.encoder, tower.mean)
         own.index_labels(vocabulary.subset(np.union1d(labels, yardstick)), "exact")
-        return cls(own, vectors, labels, yardstick)
+        return cls(own, vectors, yardstick, labels)
 
     def scores(self, documents: Documents, predicted: list[Predicted], kind: SearchKind) -> Scores:
         fused = np.array([best.cosines for best in parallel_map(lambda p: self.best(p, kind), predicted)])
