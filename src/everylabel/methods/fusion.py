@@ -8,8 +8,8 @@ Learning by Convex Combination of Semantic Embeddings"), `semantic` the second.
 
 Slip of the paper: fine-tuning is said to minimise the cosine of matching pairs. Here the encoder stays as it is.
 Not stated, and what is done:
-- The threshold is 0.1 on calibrated probabilities, of at most `cap` labels. Where no label passes it, fusion has nothing
-  to say: the document's own likeness decides alone.
+- The threshold is 0.1 on calibrated probabilities, for at most `cap` labels. Where no label passes it, fusion has no
+  say: the document's own likeness decides alone.
 - Both scores are normalised per document before they are mixed (zero_shot.py).
 - The weight is chosen in a rehearsal: a share of the documents is held out, a share of the seen labels is hidden from
   the base, and nDCG@5 of the hidden labels decides. The rehearsal also calibrates the base; the final base is fitted

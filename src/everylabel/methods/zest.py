@@ -39,6 +39,7 @@ from everylabel.vectors import unit_rows
 
 _BLOCK = 64  # label features whose associations are there at a time
 _START = 5.0  # margin of a perfect match before anything is learned
+_START_OWN = 1.0  # of the label's own feature
 _START_BIAS = -3.0
 _ROUNDS = 2  # shortlists: of the associations, then of what was learned
 
@@ -86,8 +87,8 @@ class ZestXml(Method):
         X = self.features_.fit_transform(self._read(ordered.documents))
         Z, names = self._label_features(ordered)
         same = same_words(names, self.features_, (Z.shape[1], X.shape[1]))
-        table = associated(X, ordered.required_pairs, Z, same * np.float32(self.same_word), self.entries)
-        own = len(names)
+        own = len(names)  # the first label feature that is a label itself
+        table = associated(X, ordered.required_pairs, Z, same * np.float32(self.same_word), own, self.entries)
         rng = np.random.default_rng(self.random_state)
         for _ in range(_ROUNDS):
             table = self._learned(X, ordered.required_pairs, Z, table, same, own, rng)
@@ -186,10 +187,11 @@ class ZestXml(Method):
         self.bias_ = state["bias"]
 
 
-def associated(X: Csr, pairs: Csr, Z: Csr, same: Csr, entries: int) -> Table:
+def associated(X: Csr, pairs: Csr, Z: Csr, same: Csr, own: int, entries: int) -> Table:
     """The `entries` document features that go most with each label feature, beyond chance; and the word itself.
 
-    O(non-zeros of X x label features), `_BLOCK` of these at a time. Rows have length 1, then the start's scale.
+    O(non-zeros of X x label features), `_BLOCK` of these at a time. Rows have length 1, then the start's scale; the
+    labels' own features, from `own` on, begin low: they are to learn what the words do not say.
     """
     of_documents = csr_matrix(pairs @ Z).tocsc()  # documents x label features
     mean, X_by_feature = np.asarray(X.mean(axis=0)).ravel(), csr_matrix(X.T)
@@ -200,10 +202,10 @@ def associated(X: Csr, pairs: Csr, Z: Csr, same: Csr, entries: int) -> Table:
             found = (X_by_feature @ block - mean[:, None] * block.sum(axis=0)).T
             blocks.append(_largest(np.maximum(found, 0), entries))
             advance(len(found))
-    weights = unit_rows(csr_matrix(_stacked(blocks, X.shape[1])))
-    weights = csr_matrix(weights.maximum(same))
+    weights = csr_matrix(unit_rows(_stacked(blocks, X.shape[1])).maximum(same))
     weights.sort_indices()
-    weights.data = (weights.data * _START).astype(np.float32)
+    begins = np.where(np.arange(weights.shape[0]) < own, _START, _START_OWN)
+    weights.data = (weights.data * np.repeat(begins, np.diff(weights.indptr))).astype(np.float32)
     return Table(weights, _START_BIAS)
 
 
