@@ -3,8 +3,8 @@
 A subset's cosine with a label needs no sum of vectors: with v_i = p_i x e_i its numerator is the sum of the members'
 products v_i . u (`cross`), and its length comes from their products with each other (`gram`). So the work is that of
 products once, n x labels x dim, and then for n members:
-- `exhaustive`: 2^n x n x labels, one matrix product a block of labels (Algorithm 1 of "Leveraging Pre-Trained Extreme
-  Multi-Label Classifiers for Zero-Shot Learning" is 2^n x dim x labels);
+- `exhaustive`: 2^n x labels, all subsets in an order in which neighbours differ by one member (Algorithm 1 of
+  "Leveraging Pre-Trained Extreme Multi-Label Classifiers for Zero-Shot Learning" is 2^n x dim x labels);
 - `greedy`: n^2 x labels. The subset grows by the member that leaves the best cosine, n times, and the best stage of
   that growth counts. Never above the exhaustive search;
 - `full`: n x labels, all members at once, which is ConSE's combination.
@@ -12,8 +12,7 @@ products once, n x labels x dim, and then for n members:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import lru_cache
+from collections.abc import Iterable
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -26,7 +25,6 @@ SearchKind: TypeAlias = Literal["exhaustive", "greedy", "full"]
 
 MOST_EXHAUSTIVE = 16  # members: 65,535 subsets
 MOST = 62  # members that a mask of 64 bits has room for
-_BLOCK = 1 << 20  # cosines at a time: 8 MB
 _NOTHING = 1e-12  # of the members' squared lengths: a sum as short as that is rounding, and points nowhere
 
 
@@ -48,77 +46,35 @@ class Loss(NamedTuple):
 
 def search(kind: SearchKind, gram: Doubles, cross: Doubles) -> Best:
     """`gram` (n, n) and `cross` (n, labels) as above, with labels of length 1. Without members all cosines are 0."""
+    from everylabel.methods import kernels
+
     if len(gram) == 0:
         return Best(np.zeros(cross.shape[1]), np.zeros(cross.shape[1], np.int64))
-    found: dict[SearchKind, Callable[[Doubles, Doubles], LongArray]] = {
-        "exhaustive": exhaustive,
-        "greedy": greedy,
-        "full": full,
-    }
-    members = found[kind](gram, cross)
+    gram, cross = np.ascontiguousarray(gram), np.ascontiguousarray(cross)
+    nothing = _NOTHING * float(np.trace(gram))
+    members = np.full(cross.shape[1], (1 << len(gram)) - 1, np.int64)
+    if kind == "exhaustive":
+        kernels.best_of_all(gram, cross, nothing, members)
+    elif kind == "greedy":
+        kernels.best_of_growth(gram, cross, nothing, members)
     return Best(cosines_of(members, gram, cross), members)
-
-
-def exhaustive(gram: Doubles, cross: Doubles) -> LongArray:
-    """Of several best subsets the smallest."""
-    masks, bits = subsets(len(gram))
-    lengths = np.einsum("si,ij,sj->s", bits, gram, bits, optimize=True)
-    scaled = bits * _inverse_root(lengths, gram)[:, None]
-    best = np.empty(cross.shape[1], np.int64)
-    size = max(1, _BLOCK // len(bits))
-    for first in range(0, cross.shape[1], size):
-        best[first : first + size] = (scaled @ cross[:, first : first + size]).argmax(axis=0)
-    return masks[best]
-
-
-def greedy(gram: Doubles, cross: Doubles) -> LongArray:
-    n, n_labels = cross.shape
-    rows = np.arange(n_labels)
-    chosen = np.zeros((n_labels, n), bool)
-    products, lengths, shared = np.zeros(n_labels), np.zeros(n_labels), np.zeros((n_labels, n))
-    masks, best, members = np.zeros(n_labels, np.int64), np.full(n_labels, -np.inf), np.zeros(n_labels, np.int64)
-    for _ in range(n):
-        grown = (products[:, None] + cross.T) * _inverse_root(lengths[:, None] + 2 * shared + np.diag(gram), gram)
-        grown[chosen] = -np.inf
-        pick = grown.argmax(axis=1)
-        products += cross[pick, rows]
-        lengths += 2 * shared[rows, pick] + gram[pick, pick]
-        shared += gram[pick]
-        chosen[rows, pick] = True
-        masks |= np.left_shift(1, pick.astype(np.int64))
-        better = grown[rows, pick] > best
-        best[better], members[better] = grown[rows, pick][better], masks[better]
-    return members
-
-
-def full(gram: Doubles, cross: Doubles) -> LongArray:
-    return np.full(cross.shape[1], (1 << len(gram)) - 1, np.int64)
 
 
 def cosines_of(members: LongArray, gram: Doubles, cross: Doubles) -> Doubles:
     """The cosine of each label with its own subset, always added up in the same order. O(n^2 x labels)."""
-    inside = is_member(members, len(gram))
-    products = np.zeros(len(members))
-    lengths = np.zeros(len(members))
+    inside = is_member(members, len(gram)).astype(np.float64)
+    products, lengths = np.zeros((2, len(members)))
     for i in range(len(gram)):
         products += inside[i] * cross[i]
-        for j in range(len(gram)):
-            lengths += inside[i] * inside[j] * gram[i, j]
+        lengths += inside[i] * gram[i, i]
+        for j in range(i):
+            lengths += inside[i] * inside[j] * (2 * gram[i, j])
     return np.clip(products * _inverse_root(lengths, gram), -1, 1)
 
 
 def is_member(members: LongArray, n: int) -> NDArray[np.bool_]:
     """(n, labels): whether each of the n is in each label's subset."""
     return (members[None, :] >> np.arange(n)[:, None] & 1).astype(bool)
-
-
-@lru_cache(maxsize=MOST_EXHAUSTIVE)
-def subsets(n: int) -> tuple[LongArray, Doubles]:
-    """All non-empty subsets of n, the small ones first: as masks and as rows of zeros and ones."""
-    masks = np.arange(1, 1 << n, dtype=np.int64)
-    masks = masks[np.argsort(np.bitwise_count(masks), kind="stable")]
-    bits = is_member(masks, n).T.astype(np.float64)
-    return masks, np.ascontiguousarray(bits)
 
 
 def loss_of_greedy(problems: Iterable[tuple[Doubles, Doubles]]) -> Loss:
