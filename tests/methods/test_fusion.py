@@ -17,7 +17,17 @@ from everylabel.data.splits import hold_out_labels
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError, DataError, NotFittedError
 from everylabel.evaluate.metrics import evaluate, restrict
-from everylabel.methods.fusion import Conse, LabelFusion, Xml0, best_of_doubles, rehearsal_of
+from everylabel.methods.calibrate import Calibration
+from everylabel.methods.fusion import (
+    Conse,
+    LabelFusion,
+    Xml0,
+    best_of_doubles,
+    rate_of,
+    rate_of_unseen,
+    rehearsal_of,
+    shifted,
+)
 from everylabel.methods.semantic import Semantic
 from everylabel.methods.zero_shot import Candidates, Predicted, Scores, best_weight, ndcg, squashed
 from everylabel.types import Ranking
@@ -180,6 +190,18 @@ def test_too_little_for_a_rehearsal() -> None:
     assert rehearsal_of(one, 0.2, 0.2, 0) is None
 
 
+def test_rates_of_hidden_and_of_unseen_labels() -> None:
+    assert rate_of(pairs_from_lists([[0, 1], [1], []], 4)) == pytest.approx(3.5 / 13)
+    assert rate_of_unseen(np.array([0, 1, 5, 1, 0, 1]), 10) == pytest.approx(3.5 / 21)
+
+
+def test_rarer_labels_have_lower_odds() -> None:
+    learned = Calibration(np.array([0.0, 0.5, 1.0]), np.array([0.1, 0.5, 0.9]))
+    found = shifted(learned, 0.01, 0.04).probabilities
+    np.testing.assert_allclose(found / (1 - found), np.array([1 / 9, 1, 9]) / 4)
+    np.testing.assert_allclose(shifted(learned, 0.5, 0.04).probabilities, learned.probabilities)
+
+
 # --- the method
 
 
@@ -262,6 +284,14 @@ def test_unchanged_by_the_order_of_documents_and_labels(lexical: EncoderConfig) 
     np.put_along_axis(by_label, first.ids, first.scores, axis=1)
     np.put_along_axis(others, columns[second.ids], second.scores, axis=1)
     np.testing.assert_allclose(by_label, others, atol=0.01)  # the classifiers see their documents in another order
+
+
+def test_unseen_labels_as_rare_ones_stand_lower_and_in_the_same_order(lexical: EncoderConfig) -> None:
+    one = Xml0(encoder=lexical, base="svm").fit(DATA)
+    rare = Xml0(encoder=lexical, base="svm", unseen_as="rare").fit(DATA)
+    found, lower = (restrict(method.rank([THREE], len(NAMES)), DATA.counts == 0) for method in (one, rare))
+    np.testing.assert_array_equal(found.ids, lower.ids)
+    assert np.all(lower.scores[0, :3] < found.scores[0, :3])
 
 
 def test_what_the_growing_search_loses(lexical: EncoderConfig) -> None:

@@ -16,8 +16,9 @@ Not stated, and what is done:
   on everything and keeps that calibration.
 Deviations:
 - `candidates="all"`: seen labels have the base's probability, unseen ones the share of hits that their mixed score had
-  in the rehearsal. That takes hidden labels for as frequent as unseen ones. `candidates="unseen"` is the paper's
-  setting: only they are ranked.
+  in the rehearsal. So they are taken for as frequent as the hidden ones; with `unseen_as="rare"` for as frequent as the
+  labels of one document suggest (Good and Turing: their share of the pairs is that of all labels still to come).
+  `candidates="unseen"` is the paper's setting: only unseen labels are ranked.
 - `search="greedy"` grows a subset instead of trying all (subsets.py): the paper's future work.
 - A label has one vector for fusion, the mean of its texts'. Likeness is `semantic`: documents are centred, the best of
   a label's texts counts.
@@ -53,7 +54,7 @@ from everylabel.methods.zero_shot import (
 from everylabel.registry import method_class
 from everylabel.states import below, under
 from everylabel.text.matching import require_texts
-from everylabel.types import LongArray, Ranking
+from everylabel.types import Csr, LongArray, Ranking
 
 MOST_HELD, MOST_HIDDEN = 2_000, 1_000  # documents and labels of the rehearsal: more do not change what is chosen
 NO_REHEARSAL = Calibration(np.array([0.0, 1.0]), np.array([0.0, 0.5]))  # too few data: half of the score
@@ -83,6 +84,7 @@ class Xml0(Method):
     search: SearchKind = "exhaustive"  # "greedy": faster, a little worse; "full": no search, as in ConSE
     weight: float | None = None  # of fusion, from 0 to 1; None: chosen in the rehearsal
     candidates: Literal["all", "unseen"] = "all"
+    unseen_as: Literal["hidden", "rare"] = "hidden"  # how frequent unseen labels are taken for, beside seen ones
     held_share: float = 0.2  # of the labelled documents, in the rehearsal
     hidden_share: float = 0.2  # of the seen labels, in the rehearsal
 
@@ -172,6 +174,8 @@ class Xml0(Method):
         top = self._best(scores, np.arange(len(hidden)), DEPTH)
         there = top.ids >= 0
         self.unseen_ = Calibration.of_pairs(top.scores[there], contains(truth, top.ids)[there])
+        if self.unseen_as == "rare":
+            self.unseen_ = shifted(self.unseen_, rate_of_unseen(dataset.counts, len(dataset)), rate_of(truth))
         return base.calibration_
 
     def _predicted(self, documents: Documents) -> list[Predicted]:
@@ -263,6 +267,23 @@ def rehearsal_of(
     if kept.nnz == 0 or without.required_pairs[held][:, np.flatnonzero(train.counts)].nnz == 0:
         return None
     return train, dataset.subset(held), hidden
+
+
+def rate_of(pairs: Csr) -> float:
+    """Pairs for each document and label; never quite 0."""
+    return float((pairs.nnz + 0.5) / (pairs.shape[0] * pairs.shape[1] + 1))
+
+
+def rate_of_unseen(counts: LongArray, n_docs: int) -> float:
+    """The same for labels without documents, by Good and Turing: together as many pairs as labels of one document."""
+    return (int((counts == 1).sum()) + 0.5) / (n_docs * int((counts == 0).sum()) + 1)
+
+
+def shifted(learned: Calibration, rate: float, learned_rate: float) -> Calibration:
+    """The probabilities where hits are as frequent as `rate`, not `learned_rate`: their odds change by as much."""
+    factor = min(1.0, rate / learned_rate)  # unseen labels are never taken for more frequent than hidden ones
+    odds = factor * learned.probabilities / (1 - learned.probabilities)
+    return Calibration(learned.scores, odds / (1 + odds))
 
 
 def ranked_of(method: Method, documents: Documents, k: int, seen: Any) -> Ranking:
