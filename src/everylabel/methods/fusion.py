@@ -58,7 +58,7 @@ from everylabel.types import Csr, LongArray, Ranking
 
 MOST_HELD, MOST_HIDDEN = 2_000, 1_000  # documents and labels of the rehearsal: more do not change what is chosen
 NO_REHEARSAL = Calibration(np.array([0.0, 1.0]), np.array([0.0, 0.5]))  # too few data: half of the score
-_CHUNK = 256  # documents whose scores are there at a time
+_CHUNK, _CELLS = 256, 1 << 22  # documents and scores that are there at a time: some 100 MB
 
 
 class Reason(NamedTuple):
@@ -188,7 +188,8 @@ class Xml0(Method):
         return best_of_doubles(ids, mixed, min(k, len(labels)))
 
     def _rank(self, documents: Documents, k: int) -> Ranking:
-        parts = [self._rank_chunk(part, k) for part in documents.slices(_CHUNK)]
+        size = max(1, min(_CHUNK, _CELLS // max(len(self.candidates_.pool), 1)))
+        parts = [self._rank_chunk(part, k) for part in documents.slices(size)]
         return Ranking(np.concatenate([part.ids for part in parts]), np.concatenate([part.scores for part in parts]))
 
     def _rank_chunk(self, documents: Documents, k: int) -> Ranking:

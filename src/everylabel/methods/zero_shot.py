@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from everylabel.methods.tower import Tower
 
 YARDSTICK = 256  # labels whose mean and spread are a document's measure
-WEIGHTS = np.linspace(0, 1, 21)
+WEIGHTS = np.arange(21) / 20
 _LEAST_SPREAD = 1e-6  # of scores: less is rounding
 
 

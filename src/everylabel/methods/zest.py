@@ -12,8 +12,8 @@ Deviations:
   labels). Half of the pairs are learned without it, because unseen labels have only words.
 - Negatives: the shortlist of the associations, then that of the learned weights, and random labels. Logistic loss by
   Adagrad, a few passes, instead of the paper's solver. No second classifier is mixed in.
-Cost: fit documents' non-zeros x label words for the associations, by blocks; a pass over the pairs costs pairs x label
-words x `entries`. A document: the entries of its words, and the labels of the label words that they lead to.
+Cost: fit pairs x label words x document words for the associations, by blocks; a pass over the pairs costs pairs x
+label words x `entries`. A document: the entries of its words, and the labels of the label words that they lead to.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from everylabel.text.tfidf import DocumentFeatures, Tfidf, TfidfConfig
 from everylabel.types import Csr, Ranking
 from everylabel.vectors import unit_rows
 
-_BLOCK = 64  # label features whose associations are there at a time
+_BLOCK = 256  # label features whose associations are there at a time
 _START = 5.0  # margin of a perfect match before anything is learned
 _START_OWN = 1.0  # of the label's own feature
 _START_BIAS = -3.0
@@ -190,38 +190,34 @@ class ZestXml(Method):
 def associated(X: Csr, pairs: Csr, Z: Csr, same: Csr, own: int, entries: int) -> Table:
     """The `entries` document features that go most with each label feature, beyond chance; and the word itself.
 
-    O(non-zeros of X x label features), `_BLOCK` of these at a time. Rows have length 1, then the start's scale; the
-    labels' own features, from `own` on, begin low: they are to learn what the words do not say.
+    O(words of the documents of each label feature), `_BLOCK` features at a time. Rows have length 1, then the start's
+    scale; the labels' own features, from `own` on, begin low: they are to learn what the words do not say.
     """
-    of_documents = csr_matrix(pairs @ Z).tocsc()  # documents x label features
-    mean, X_by_feature = np.asarray(X.mean(axis=0)).ravel(), csr_matrix(X.T)
+    of_features = csr_matrix((pairs @ Z).T)  # label features x documents
+    mean = np.asarray(X.mean(axis=0), np.float32).ravel()
     blocks = []
     with task("label words: associations", Z.shape[1]) as advance:
         for first in range(0, Z.shape[1], _BLOCK):
-            block = of_documents[:, first : first + _BLOCK].toarray()
-            found = (X_by_feature @ block - mean[:, None] * block.sum(axis=0)).T
-            blocks.append(_largest(np.maximum(found, 0), entries))
-            advance(len(found))
-    weights = csr_matrix(unit_rows(_stacked(blocks, X.shape[1])).maximum(same))
+            block = of_features[first : first + _BLOCK]
+            found = csr_matrix(block @ X)
+            chance = np.repeat(np.asarray(block.sum(axis=1), np.float32).ravel(), np.diff(found.indptr))
+            found.data -= mean[found.indices] * chance
+            blocks.append(_largest(found, entries))
+            advance(found.shape[0])
+    weights = csr_matrix(unit_rows(vstack(blocks, format="csr")).maximum(same))
     weights.sort_indices()
     begins = np.where(np.arange(weights.shape[0]) < own, _START, _START_OWN)
     weights.data = (weights.data * np.repeat(begins, np.diff(weights.indptr))).astype(np.float32)
     return Table(weights, _START_BIAS)
 
 
-def _largest(scores: Any, entries: int) -> Csr:
+def _largest(scores: Csr, entries: int) -> Csr:
     """The largest positive entries of each row; equal ones in the order of their columns."""
-    columns = np.argsort(-scores, axis=1, kind="stable")[:, :entries]
-    values = np.take_along_axis(scores, columns, 1)
-    rows = np.repeat(np.arange(len(scores)), columns.shape[1])
-    kept = values.ravel() > 1e-9
-    return csr_matrix(
-        (values.ravel()[kept].astype(np.float32), (rows[kept], columns.ravel()[kept])), shape=scores.shape
-    )
-
-
-def _stacked(blocks: list[Csr], n_columns: int) -> Csr:
-    return vstack(blocks, format="csr") if blocks else csr_matrix((0, n_columns), dtype=np.float32)
+    scores.data[scores.data < 1e-9] = 0
+    scores.eliminate_zeros()
+    columns, values = Ranking.from_csr(scores, entries)
+    rows, places = np.nonzero(columns >= 0)
+    return csr_matrix((values[rows, places], (rows, columns[rows, places])), shape=scores.shape)
 
 
 def same_words(names: list[str], features: DocumentFeatures, shape: tuple[int, int]) -> Csr:
