@@ -252,6 +252,20 @@ def test_any_base(base: str, lexical: EncoderConfig, tmp_path: Path) -> None:
     assert loaded.weight_ == method.weight_
 
 
+@pytest.mark.parametrize(("base", "more"), [("classifier", {"classify": {"steps": 20}}), ("semantic", {})])
+def test_a_base_with_an_encoder_of_its_own(
+    base: str, more: dict[str, Any], lexical: EncoderConfig, tmp_path: Path
+) -> None:
+    own = {"encoder": {"teacher": lexical.teacher, "lexical": 64}, **more}
+    method = Xml0(base=base, base_settings=own, encoder=lexical).fit(DATA)
+    found = method.rank([THREE], len(NAMES))
+    assert len(names_of(found)) == len(NAMES)
+    method.save(tmp_path / "model")
+    again = everylabel.load(tmp_path / "model").rank([THREE], len(NAMES))
+    np.testing.assert_array_equal(again.ids, found.ids)
+    np.testing.assert_array_equal(again.scores, found.scores)
+
+
 def test_the_settings_of_the_base(lexical: EncoderConfig, tmp_path: Path) -> None:
     given = parse_settings(["base=knn", "base_settings.neighbours=3", "base_settings.tfidf.ngrams=2", "random_state=5"])
     method = replace(build(Xml0, given), encoder=lexical)
