@@ -107,6 +107,17 @@ def test_scores_are_normalised_by_a_sample_of_the_vocabulary_and_not_by_the_cand
     assert alone.fused[0, 0] == scores.fused[0, 0]
 
 
+def test_a_part_without_weight_is_not_computed() -> None:
+    candidates = Candidates(Likeness(np.arange(6) / 6), right_angles(), np.arange(4), np.array([4, 5]))  # type: ignore[arg-type]
+    predicted = [Predicted(np.array([0, 1]), np.array([0.9, 0.8], np.float32))]
+    documents = Documents.of(["text"])
+    both, fused, alike = (candidates.scores(documents, predicted, "exhaustive", weight) for weight in (0.5, 1, 0))
+    np.testing.assert_array_equal(fused.mixed(1), both.fused)
+    np.testing.assert_array_equal(alike.mixed(0), both.alike)
+    assert not fused.alike.any()
+    assert not alike.fused.any()
+
+
 def test_a_document_without_any_prediction_has_no_fusion_score() -> None:
     candidates = Candidates(Likeness(np.arange(6) / 6), right_angles(), np.arange(4), np.array([4, 5]))  # type: ignore[arg-type]
     nothing = Predicted(np.empty(0, np.int64), np.empty(0, np.float32))

@@ -167,7 +167,7 @@ class Xml0(Method):
         if len(hidden) == 0:
             return base.calibration_
         predicted = Predicted.of(ranked_of(base, held.documents, self.cap, train.counts > 0), self.threshold, self.cap)
-        scores = candidates(hidden).scores(held.documents, predicted, self.search)
+        scores = candidates(hidden).scores(held.documents, predicted, self.search, self.weight)
         truth = held.required_pairs[:, hidden]
         if self.weight is None:
             self.weight_ = best_weight(scores, truth)
@@ -198,7 +198,7 @@ class Xml0(Method):
         own = self.candidates_
         if len(own.labels) == 0:
             return seen.top(k) if self.candidates == "all" else Ranking.empty(len(documents), k)
-        scores = own.scores(documents, Predicted.of(seen, self.threshold, self.cap), self.search)
+        scores = own.scores(documents, Predicted.of(seen, self.threshold, self.cap), self.search, self.weight_)
         unseen = self._best(scores, own.labels, k)
         if self.candidates == "unseen":
             return unseen.top(k)

@@ -80,11 +80,17 @@ class Candidates:
         own.index_labels(vocabulary.subset(np.union1d(labels, yardstick)), "exact")
         return cls(own, vectors, yardstick, labels)
 
-    def scores(self, documents: Documents, predicted: list[Predicted], kind: SearchKind) -> Scores:
-        fused = np.array([best.cosines for best in parallel_map(lambda p: self.best(p, kind), predicted)])
-        found = self.tower.rank(documents, len(self.pool))
-        alike = np.zeros(found.ids.shape)
-        np.put_along_axis(alike, found.ids, found.scores.astype(np.float64), axis=1)  # every label of the pool is found
+    def scores(
+        self, documents: Documents, predicted: list[Predicted], kind: SearchKind, weight: float | None = None
+    ) -> Scores:
+        """With the weight that they will be mixed by, a part of weight 0 is left out, as zeros."""
+        fused, alike = np.zeros((2, len(documents), len(self.pool)))
+        if weight != 0:
+            for row, best in enumerate(parallel_map(lambda own: self.best(own, kind), predicted)):
+                fused[row] = best.cosines
+        if weight != 1:
+            found = self.tower.rank(documents, len(self.pool))  # every label of the pool is found
+            np.put_along_axis(alike, found.ids, found.scores.astype(np.float64), axis=1)
         return Scores(self._normal(fused), self._normal(alike))
 
     def best(self, predicted: Predicted, kind: SearchKind) -> Best:
