@@ -133,6 +133,25 @@ METHODS: dict[str, Entry] = {
         "everylabel.methods.onesided:Lan",
         "labelled documents",
         "of-lan with free weights and queries for each label instead of its text",
+    "xml0": Entry(
+        "everylabel.methods.fusion:Xml0",
+        "labelled documents, label texts",
+        "an add-on to any method: labels without documents, from the labels that it finds and from the text",
+    ),
+    "label-fusion": Entry(
+        "everylabel.methods.fusion:LabelFusion",
+        "labelled documents, label texts",
+        "the part of xml0 that makes new labels of those that a method finds",
+    ),
+    "conse": Entry(
+        "everylabel.methods.fusion:Conse",
+        "labelled documents, label texts",
+        "label-fusion without a search: all labels that a method finds, added up",
+    ),
+    "zestxml": Entry(
+        "everylabel.methods.zest:ZestXml",
+        "labelled documents, label texts",
+        "which words of a document go with which words of a label, learned from pairs: labels without documents, too",
     ),
     "popularity": Entry(
         "everylabel.methods.popularity:Popularity",
