@@ -15,7 +15,7 @@ import pytest
 
 import everylabel
 from everylabel import config
-from everylabel.data.dataset import Dataset, Documents, LabelSet, pairs_from_lists
+from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
 from everylabel.errors import ConfigError, DataError, NotFittedError
 from everylabel.methods.base import Method
 from everylabel.registry import METHODS, method_class
@@ -198,6 +198,46 @@ def test_calibration_keeps_rankings_and_is_saved(fitted: Method, toy: Any, tmp_p
     assert_ranking(found, len(texts), 20, len(toy.train.labels))
     method.save(tmp_path / "calibrated")
     assert_identical(everylabel.load(tmp_path / "calibrated").rank(texts, 20), found)
+
+
+def test_labels_come_and_go(fitted: Method, toy: Any, tmp_path: Path) -> None:
+    fitted.save(tmp_path / "model")
+    method = everylabel.load(tmp_path / "model")  # a copy: the fitted one is only to be read
+    texts, n_labels = toy.single + toy.double + HOSTILE, len(toy.train.labels)
+    before = method.rank(texts, 20)
+    method.add_labels([Label("bird", "penguin colony"), Label("ship", "steam engine", alternatives=("paddle wheel",))])
+    assert {n_labels, n_labels + 1} == set(method.rank(["penguin colony", "a paddle wheel"], 1).ids.ravel().tolist())
+    added = method.rank(texts, 20)
+    assert_ranking(added, len(texts), 20, n_labels + 2)
+    method.save(tmp_path / "more")
+    method = everylabel.load(tmp_path / "more")
+    assert_identical(method.rank(texts, 20), added)
+    method.remove_labels(["bird", "ship"])
+    assert_identical(method.rank(texts, 20), before)
+    first = method.labels_[int(before.ids[0, 0])]
+    method.remove_labels([first.id])
+    found = method.rank(texts, 20)
+    assert_ranking(found, len(texts), 20, n_labels)
+    assert method.labels_.index[first.id] not in found.ids
+    method.save(tmp_path / "fewer")
+    assert_identical(everylabel.load(tmp_path / "fewer").rank(texts, 20), found)
+    assert_identical(method.add_labels([first]).rank(texts, 20), before)
+
+
+def test_labels_that_cannot_come_or_go(fitted: Method, toy: Any) -> None:
+    known, before = toy.train.labels[0], fitted.rank(toy.single, 5)
+    for wrong, message in (
+        (known, "in the vocabulary already"),
+        (Label("new", " "), "needs an id and a name"),
+        (Label("", "new"), "needs an id and a name"),
+    ):
+        with pytest.raises(DataError, match=message):
+            fitted.add_labels([Label("penguins", "penguin colony"), wrong])
+    with pytest.raises(DataError, match="'twice' occurs twice"):
+        fitted.add_labels([Label("twice", "one"), Label("twice", "two")])
+    with pytest.raises(DataError, match="'nowhere' is not in the vocabulary"):
+        fitted.remove_labels([known.id, "nowhere"])
+    assert_identical(fitted.rank(toy.single, 5), before)
 
 
 def test_the_dataset_stays_as_it_was(new: Fit, toy: Any) -> None:
