@@ -133,6 +133,7 @@ METHODS: dict[str, Entry] = {
         "everylabel.methods.onesided:Lan",
         "labelled documents",
         "of-lan with free weights and queries for each label instead of its text",
+    ),
     "xml0": Entry(
         "everylabel.methods.fusion:Xml0",
         "labelled documents, label texts",
