@@ -24,17 +24,14 @@ METRICS = ("P@1", "nDCG@5", "PSP@5", "R@100", "tail-F1@5", "ZSR@100")
 LINEAR: dict[str, dict[str, Any]] = {"default": {}}
 MATCHXML: dict[str, dict[str, Any]] = {
     "default": {},
-    "fine-tuned x 0.25": {"tuned_weight": 0.25},
-    "fine-tuned x 1": {"tuned_weight": 1.0},
-    "sentences x 0": {"sentence_weight": 0.0},
-    "sentences x 1": {"sentence_weight": 1.0},
-    "encoder not fine-tuned": {"fine_tuning": {"epochs": 0}},
     "1 epoch": {"fine_tuning": {"epochs": 1}},
     "lexical dimensions": {"encoder": {"lexical": 768}},
-    "tree of 400 labels a leaf": {"leaf_size": 400},
-    "all weights of the linear model": {"solver": {"prune": 0.0}},
     "twice the cost of errors": {"solver": {"cost_positive": 4.0, "cost_negative": 2.0}},
-    "half the cost of errors": {"solver": {"cost_positive": 1.0, "cost_negative": 0.5}},
+    "all weights of the linear model": {"solver": {"prune": 0.0}},
+    "fine-tuned x 0.25": {"tuned_weight": 0.25},
+    "encoder not fine-tuned": {"fine_tuning": {"epochs": 0}},
+    "sentences x 0": {"sentence_weight": 0.0},
+    "tree of 400 labels a leaf": {"leaf_size": 400},
 }
 DEPL: dict[str, dict[str, Any]] = {
     "default": {},
@@ -42,13 +39,12 @@ DEPL: dict[str, dict[str, Any]] = {
     "learning rate x 0.5": {"retrieve": {"lr_share": 0.5}},
     "learning rate x 2": {"retrieve": {"lr_share": 2.0}},
     "16 epochs": {"retrieve": {"epochs": 16}},
+    "1536 lexical dimensions": {"encoder": {"lexical": 1536}},
+    "temperature 0.1": {"temperature": 0.1},
+    "3000 labels a batch": {"labels_per_batch": 3000},
     "16 tokens": {"description_tokens": 16},
-    "128 tokens": {"description_tokens": 128, "keywords": {"per_label": 40}},
     "from a classifier": {"initialise": True},
     "no lexical dimensions": {"encoder": {"lexical": 0}},
-    "1536 lexical dimensions": {"encoder": {"lexical": 1536}},
-    "3000 labels a batch": {"labels_per_batch": 3000},
-    "temperature 0.1": {"temperature": 0.1},
 }
 CHOICES = {"svm": LINEAR, "xr-linear": LINEAR, "matchxml": MATCHXML, "classifier": LINEAR, "depl": DEPL}
 

@@ -131,9 +131,11 @@ def test_scores_in_training_are_those_of_ranking(encoder: Any) -> None:
     with torch.inference_mode():
         for weights in (*dual.document.parameters(), *dual.label.parameters(), dual.constant):
             weights.add_(torch.randn(weights.shape, generator=random) * 0.1)
-        documents, read = dual.documents(encoder.tokenize(["sea law", "tax"])), encoder.tokenize(NAMES)
-        expected = documents @ dual.labels(read).T * dual.scale + dual.constant
-        np.testing.assert_allclose(dual.scores(documents, read).numpy(), expected.numpy(), atol=1e-4)
+        documents, labels = encoder.tokenize(["sea law", "tax"]), encoder.tokenize(NAMES)
+        vectors, scores = dual.scored(documents, labels)
+        np.testing.assert_allclose(vectors.numpy(), dual.documents(documents).numpy(), atol=1e-5)
+        expected = vectors @ dual.labels(labels).T * dual.scale + dual.constant
+        np.testing.assert_allclose(scores.numpy(), expected.numpy(), atol=1e-4)
 
 
 def learner(encoder: Any) -> DualLearner:

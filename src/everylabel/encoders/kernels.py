@@ -62,24 +62,24 @@ def sum_bags(ids: Any, weights: Any, offsets: Any, first: Any, last: Any, table:
                     out[row, d] += weight * table[token, d]
 
 
-@njit(nogil=True, cache=True, fastmath=True)
-def spread_bags(ids: Any, weights: Any, offsets: Any, first: Any, last: Any, gradient: Any, out: Any) -> None:
-    """The way back: out[token] += weight x gradient[row], in the columns from `first` to `last`."""
+@njit(nogil=True, cache=True)
+def by_token(ids: Any, weights: Any, offsets: Any, n_ids: Any) -> Any:
+    """(tokens, rows, weights, offsets): the distinct tokens in order, and the rows of each as tokens of a bag.
+
+    The way back of `sum_bags` is `sum_bags` of these. O(tokens + n_ids); tokens of weight 0 are left out.
+    """
+    begins = np.zeros(n_ids + 1, np.int64)
+    for at in range(len(ids)):
+        if weights[at] != 0:
+            begins[ids[at] + 1] += 1
+    tokens = np.flatnonzero(begins[1:])
+    begins = np.cumsum(begins)
+    out_offsets = np.append(begins[tokens], begins[-1])
+    rows, out_weights = np.empty(begins[-1], np.int32), np.empty(begins[-1], np.float32)
     for row in range(len(offsets) - 1):
         for at in range(offsets[row], offsets[row + 1]):
-            weight, token = weights[at], ids[at]
-            if weight != 0:
-                for d in range(first, last):
-                    out[token, d] += weight * gradient[row, d]
-
-
-@njit(nogil=True, cache=True)
-def compact(ids: Any, n_ids: Any) -> Any:
-    """The distinct ids, in order, and the place of each id among them."""
-    places = np.zeros(n_ids, np.int64)
-    for token in ids:
-        places[token] = 1
-    tokens = np.flatnonzero(places)
-    for i in range(len(tokens)):
-        places[tokens[i]] = i
-    return tokens, places[ids]
+            if weights[at] != 0:
+                place = begins[ids[at]]
+                rows[place], out_weights[place] = row, weights[at]
+                begins[ids[at]] += 1
+    return tokens, rows, out_weights, out_offsets

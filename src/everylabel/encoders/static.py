@@ -9,7 +9,6 @@ Cost of a text: tokens x (256 + lexical) additions; thousands of long documents 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from torch import Tensor, nn
 from everylabel.encoders.base import EncoderConfig, Tokens
 from everylabel.encoders.distil import distilled
 from everylabel.encoders.fingerprint import Fingerprint, evaluating
-from everylabel.encoders.kernels import compact, distinct_tokens, spread_bags, sum_bags, token_weights
+from everylabel.encoders.kernels import by_token, distinct_tokens, sum_bags, token_weights
 from everylabel.encoders.passages import mean_passages, split_passages
 from everylabel.encoders.tokenizer import TextTokenizer
 from everylabel.parallel import for_each_part
@@ -45,12 +44,15 @@ class BagSums(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
-        ids, weights, offsets = ctx.bags
         gradient = np.ascontiguousarray(gradients[0].numpy())
-        tokens, places = compact(ids, ctx.shape[0])
+        tokens, rows, weights, offsets = by_token(*ctx.bags, ctx.shape[0])
         out = np.zeros((len(tokens), ctx.shape[1]), np.float32)
-        work = partial(spread_bags, places, weights, offsets)
-        for_each_part(ctx.shape[1], lambda first, last: work(first, last, gradient, out))
+
+        def work(first: int, last: int) -> None:  # places among the occurrences, since some tokens are everywhere
+            part = np.searchsorted(offsets[:-1], (first, last))
+            sum_bags(rows, weights, offsets, part[0], part[1], gradient, out)
+
+        for_each_part(len(rows), work)
         at, values = torch.from_numpy(tokens)[None], torch.from_numpy(out)
         return (
             torch.sparse_coo_tensor(at, values, ctx.shape, is_coalesced=True, check_invariants=False),

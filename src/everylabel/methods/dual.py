@@ -22,6 +22,7 @@ from everylabel.data.dataset import Documents
 from everylabel.encoders.base import Encoder, EncoderConfig, Tokens
 from everylabel.encoders.build import restore_encoder
 from everylabel.encoders.fingerprint import evaluating
+from everylabel.encoders.static import StaticModule
 from everylabel.index.build import IndexKind
 from everylabel.index.products import ProductIndex
 from everylabel.progress import task
@@ -51,18 +52,30 @@ class Dual(nn.Module):
 
     def documents(self, tokens: Tokens) -> Tensor:
         pooled = self.encoder.states(tokens)[0][:, 0] if self.paper_pooling else self.encoder(tokens)  # type: ignore[operator]
-        vectors: Tensor = self.document(self._spread(pooled) - self.mean)
-        return vectors
+        return self._document_vectors(pooled)
 
     def labels(self, tokens: Tokens) -> Tensor:
         vectors: Tensor = self.label(self._pooled_labels(tokens))
         return vectors
 
-    def scores(self, documents: Tensor, tokens: Tokens) -> Tensor:
-        """Retrieval's logits. The labels' layer works on the documents, which are fewer: d . (W x) is (d W) . x."""
-        products = (documents @ self.label.weight) @ self._pooled_labels(tokens).T
-        scores: Tensor = (products + (documents @ self.label.bias)[:, None]) * self.scale + self.constant
-        return scores
+    def scored(self, documents: Tokens, labels: Tokens) -> tuple[Tensor, Tensor]:
+        """The documents' vectors, and retrieval's logits.
+
+        The labels' layer works on the documents, which are fewer: d . (W x) is (d W) . x. Static embeddings read both
+        in one pass, so that there is one sparse gradient and not the sum of two.
+        """
+        if isinstance(self.encoder, StaticModule):
+            read = self.encoder(Tokens.join([documents, labels]))
+            vectors = self._document_vectors(read[: documents.n_rows])
+            pooled = self._spread(read[documents.n_rows :])
+        else:
+            vectors, pooled = self.documents(documents), self._pooled_labels(labels)
+        products = (vectors @ self.label.weight) @ pooled.T + (vectors @ self.label.bias)[:, None]
+        return vectors, products * self.scale + self.constant
+
+    def _document_vectors(self, pooled: Tensor) -> Tensor:
+        vectors: Tensor = self.document(self._spread(pooled) - self.mean)
+        return vectors
 
     def _pooled_labels(self, tokens: Tokens) -> Tensor:
         return self._spread(self._mean(tokens) if self.paper_pooling else self.encoder(tokens))

@@ -100,18 +100,17 @@ class DualLearner:
         return bce(logits, _like(batch.truth, logits))
 
     def retrieval_loss(self, both: Any, batch: Batch) -> Tensor:
-        dual = both["dual"]
-        logits = dual.scores(dual.documents(batch.documents), batch.labels)
+        _, logits = both["dual"].scored(batch.documents, batch.labels)
         return bce(logits, _like(batch.truth, logits))
 
     def joint_loss(self, both: Any, batch: Batch) -> Tensor:
         """The head knows nothing of labels that nobody has used: they are improbable."""
-        documents, head = both["dual"].documents(batch.documents), both["head"]
+        documents, retrieved = both["dual"].scored(batch.documents, batch.labels)
+        head = both["head"]
         n_seen = int(np.searchsorted(batch.columns, self.pairs.n_seen))
         at = torch.from_numpy(batch.columns[:n_seen].astype(np.int64)).to(head.weight.device)
         logits = functional.linear(documents, head.weight[at], head.bias[at])
         logits = functional.pad(logits, (0, len(batch.columns) - n_seen), value=IMPROBABLE)
-        retrieved = both["dual"].scores(documents, batch.labels)
         return joint_bce(retrieved, logits, _like(batch.truth, documents))
 
     def _train(

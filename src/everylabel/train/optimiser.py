@@ -56,7 +56,7 @@ class Optimiser:
         gradients = []
         for parameter in self.parameters:
             if parameter.grad is not None and parameter.grad.is_sparse:
-                parameter.grad = parameter.grad.coalesce()  # a row that occurs twice counts once, with its sum
+                parameter.grad = _each_row_once(parameter.grad)
                 gradients.append(parameter.grad.values())
             elif parameter.grad is not None:
                 gradients.append(parameter.grad)
@@ -99,6 +99,14 @@ class Optimiser:
                 if int(at) == o:
                     states.setdefault(int(p), {})[what] = value
             optimiser.load_state_dict({**optimiser.state_dict(), "state": states})
+
+
+def _each_row_once(gradient: Tensor) -> Tensor:
+    """A row that occurs twice counts once, with its sum. Rows in order need no sorting: autograd forgets that."""
+    rows = gradient._indices()[0]
+    if gradient._indices().shape[0] == 1 and bool((rows[1:] > rows[:-1]).all()):
+        gradient._coalesced_(True)
+    return gradient.coalesce()
 
 
 def _dense(groups: Sequence[Group]) -> torch.optim.Optimizer:
