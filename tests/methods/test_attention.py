@@ -14,7 +14,7 @@ from everylabel.evaluate import metrics
 from everylabel.methods import attention
 from everylabel.methods.attention import TokenRows, attended, weights_of
 from everylabel.methods.onesided_module import DocumentSide, unit
-from everylabel.methods.spread import ndcg, row_of, spread, zero_shot_recall
+from everylabel.methods.spread import ndcg, projection, row_of, spread, zero_shot_recall
 from everylabel.types import Ranking
 
 DOCUMENTS = [[3, 1, 3, 3, 2], [], [0], [5, 5, 1, 4, 0, 2, 5, 2]]  # tokens with repetitions
@@ -116,5 +116,18 @@ def test_measures_are_those_of_the_evaluation() -> None:
     assert ndcg(ranking, truth, 5) == pytest.approx(metrics.ndcg(hits, 5).value)
     assert zero_shot_recall(ranking, truth, hidden, 10) == pytest.approx(metrics.recall(hits, 10, hidden).value)
     empty: Any = pairs_from_lists([[]] * 20, 30)
-    row = row_of(3, ranking, empty, hidden, np.ones((0, 4), np.float32))
-    assert row == {"step": 3, "ndcg@5": None, "zsr@100": None, "unseen_cosine": None, "unseen_participation": None}
+    row = row_of(3, ranking, empty, hidden, np.ones((0, 4), np.float32), 0)
+    nothing = dict.fromkeys(("ndcg@5", "zsr@100", "unseen_cosine", "unseen_participation"))
+    assert row == {"step": 3, **nothing, "projection": {"seen": [], "unseen": []}}
+
+
+def test_a_projection_keeps_distances_within_two_dimensions_and_shows_a_part_of_many() -> None:
+    rng = np.random.default_rng(0)
+    angles = rng.uniform(0, 2 * np.pi, 700)
+    plane = np.linalg.qr(rng.normal(size=(6, 2)))[0].T
+    vectors = (np.stack([np.cos(angles), np.sin(angles)], axis=1) @ plane).astype(np.float32)
+    found = projection(vectors[:650], vectors[650:])
+    assert len(found["seen"]) == -(-650 // 3)
+    points = np.array(found["unseen"])
+    expected = np.linalg.norm(vectors[650:, None] - vectors[None, 650:], axis=2)
+    np.testing.assert_allclose(np.linalg.norm(points[:, None] - points[None], axis=2), expected, atol=3e-3)

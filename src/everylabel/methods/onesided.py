@@ -162,8 +162,8 @@ class OfDe(Method):
 
         def watch(step: int) -> dict[str, Any]:
             found = ranker().rank(encoder.tokenize(held.documents.full_texts), 100)
-            unseen = label_vectors(labels, len(ranked))[0][n_seen:]
-            return row_of(step, found, held.truth, held.hidden, unseen)
+            vectors, _ = label_vectors(labels, len(ranked))
+            return row_of(step, found, held.truth, held.hidden, vectors, n_seen)
 
         learner = Learner(side, labels, pairs, self)
         self.history_: list[dict[str, Any]] = learner.learn(watch if self.evaluations else None)

@@ -1,8 +1,8 @@
 """What is watched while a dual encoder learns: how well it ranks, and whether the unseen labels' vectors collapse.
 
 "Preserving Zero-shot Capability in Supervised Fine-tuning for Multi-label Text Classification": figures 3 and 8 are
-ZSR@100 over the steps; figures 4 and 7, the collapse, become two numbers here. nDCG and recall are those of
-evaluate/metrics.py, which stands above the methods.
+ZSR@100 over the steps; figures 4 and 7, the collapse, are two numbers and a projection here. nDCG and recall are those
+of evaluate/metrics.py, which stands above the methods.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from everylabel.data.dataset import contains
 from everylabel.data.splits import of_labels
 from everylabel.types import Csr, FloatArray, Ranking
 from everylabel.vectors import unit_rows
+
+SHOWN = 300  # labels of a kind in a projection
 
 
 class Spread(NamedTuple):
@@ -41,6 +43,18 @@ def spread(vectors: FloatArray) -> Spread | None:
     return Spread(float(cosine), float(total**2 / squares) if total > 1e-12 * n else 0.0)
 
 
+def projection(seen: FloatArray, unseen: FloatArray) -> dict[str, list[list[float]]]:
+    """Unit vectors of labels, at most SHOWN of each kind, in the two directions in which all of them differ most."""
+    parts = [unit_rows(vectors[:: max(1, -(-len(vectors) // SHOWN))]) for vectors in (seen, unseen)]
+    both = np.concatenate(parts).astype(np.float64)
+    if not len(both):
+        return {"seen": [], "unseen": []}
+    centre = both.mean(axis=0)
+    _, _, directions = np.linalg.svd(both - centre, full_matrices=False)
+    places = [np.round((part - centre) @ directions[:2].T, 3).tolist() for part in parts]
+    return dict(zip(("seen", "unseen"), places, strict=True))
+
+
 def ndcg(ranking: Ranking, truth: Csr, k: int) -> float | None:
     """The mean over documents that have a label."""
     n_true = np.diff(truth.indptr)
@@ -63,13 +77,19 @@ def zero_shot_recall(ranking: Ranking, truth: Csr, labels: NDArray[np.bool_], k:
     return float((found[n_true > 0] / n_true[n_true > 0]).mean())
 
 
-def row_of(step: int, ranking: Ranking, truth: Csr, hidden: NDArray[np.bool_], unseen: FloatArray) -> dict[str, Any]:
-    """One line of a method's history, plain JSON values: null where there is nothing to measure."""
-    found = spread(unseen)
+def row_of(
+    step: int, ranking: Ranking, truth: Csr, hidden: NDArray[np.bool_], vectors: FloatArray, n_seen: int
+) -> dict[str, Any]:
+    """One line of a method's history, plain JSON values: null where there is nothing to measure.
+
+    `vectors` are those of the labels, the first n_seen of labels with pairs.
+    """
+    found = spread(vectors[n_seen:])
     return {
         "step": step,
         "ndcg@5": ndcg(ranking, truth, 5),
         "zsr@100": zero_shot_recall(ranking, truth, hidden, 100),
         "unseen_cosine": None if found is None else found.cosine,
         "unseen_participation": None if found is None else found.participation,
+        "projection": projection(vectors[:n_seen], vectors[n_seen:]),
     }
