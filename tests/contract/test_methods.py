@@ -75,6 +75,12 @@ def assert_identical(one: Ranking, other: Ranking) -> None:
     np.testing.assert_array_equal(one.scores, other.scores)
 
 
+def assert_same(one: Ranking, other: Ranking) -> None:
+    """Up to rounding: products of more rows at a time are added up in another order."""
+    np.testing.assert_array_equal(one.ids, other.ids)
+    np.testing.assert_allclose(one.scores, other.scores, atol=1e-6)
+
+
 def assert_ranking(found: Ranking, n_docs: int, k: int, n_labels: int) -> None:
     """What every ranking is, whatever the method."""
     assert found.ids.shape == found.scores.shape == (n_docs, k)
@@ -217,7 +223,7 @@ def test_labels_come_and_go(fitted: Method, toy: Any, tmp_path: Path) -> None:
     method = everylabel.load(tmp_path / "more")
     assert_identical(method.rank(texts, 20), added)
     method.remove_labels(["bird", "ship"])
-    assert_identical(method.rank(texts, 20), before)
+    assert_same(method.rank(texts, 20), before)
     first = method.labels_[int(before.ids[0, 0])]
     method.remove_labels([first.id])
     found = method.rank(texts, 20)
@@ -225,7 +231,7 @@ def test_labels_come_and_go(fitted: Method, toy: Any, tmp_path: Path) -> None:
     assert method.labels_.index[first.id] not in found.ids
     method.save(tmp_path / "fewer")
     assert_identical(everylabel.load(tmp_path / "fewer").rank(texts, 20), found)
-    assert_identical(method.add_labels([first]).rank(texts, 20), before)
+    assert_same(method.add_labels([first]).rank(texts, 20), before)
 
 
 def test_labels_that_cannot_come_or_go(fitted: Method, toy: Any) -> None:

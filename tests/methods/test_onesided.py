@@ -84,6 +84,16 @@ def test_unseen_labels_are_ranked_by_their_texts_and_not_by_free_weights(new: Ne
     assert ranked == {"of-de": True, "of-lan": True, "dpr": True, "dexml": True} | free
 
 
+@pytest.mark.parametrize("cls", [OfDe, OfLan, Dexml])
+def test_a_label_added_later_is_what_it_would_have_been(new: New, cls: type[Any], tmp_path: Path) -> None:
+    seen, settings = len(NAMES), {"unseen_auxiliary": False}
+    few = Dataset(DATA.documents, LABELS.subset(range(seen)), DATA.required_pairs[:, :seen])
+    later = new(cls, **settings).fit(few)
+    later.save(tmp_path / "model")
+    later = everylabel.load(tmp_path / "model").add_labels(LABELS.labels[seen:])
+    np.testing.assert_allclose(scores(later), scores(new(cls, **settings).fit(DATA)), atol=1e-5)
+
+
 @pytest.mark.parametrize("cls", [Dexml, Dpr])
 def test_the_collapse(new: New, cls: type[Any]) -> None:
     """A label encoder that is trained against unseen labels puts them all in one place; a frozen one cannot."""

@@ -35,13 +35,14 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from everylabel import config
-from everylabel.data.dataset import Dataset, Documents, contains
+from everylabel.data.dataset import Dataset, Documents, LabelSet, contains
 from everylabel.data.splits import drawn, hold_out_labels, of_labels
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError, DataError
 from everylabel.methods.base import Method, State
 from everylabel.methods.calibrate import DEPTH, Calibration
 from everylabel.methods.subsets import MOST, MOST_EXHAUSTIVE, Loss, SearchKind, is_member, loss_of_greedy
+from everylabel.methods.vocabulary import rank_visible
 from everylabel.methods.zero_shot import (
     YARDSTICK,
     Candidates,
@@ -154,6 +155,9 @@ class Xml0(Method):
         self.base_.calibration_ = calibration
         self.candidates_ = candidates(unseen)
 
+    def _add_labels(self, labels: LabelSet, first: int) -> None:
+        self.candidates_ = self.candidates_.with_more(labels, first)
+
     def _rehearse(self, dataset: Dataset, candidates: Callable[[LongArray], Candidates]) -> Calibration | None:
         """Chooses the weight, learns what a mixed score is worth, and returns the base's calibration."""
         parts = rehearsal_of(dataset, self.held_share, self.hidden_share, self.random_state)
@@ -223,7 +227,8 @@ class Xml0(Method):
         tower = Tower.restore(self.encoder, "tower", state)
         unseen = np.flatnonzero(self.counts_ == 0)
         self.candidates_ = Candidates(tower, state["vectors"], state["yardstick"], unseen)
-        self.base_ = self.new_base().restore(self.labels_, below(state, "base"))
+        known = LabelSet(self.labels_.labels[: self.n_fitted_])
+        self.base_ = self.new_base().restore(known, below(state, "base"))
         learned = Calibration.restored(below(state, "unseen"))
         assert learned is not None
         self.unseen_, self.weight_ = learned, state["weight"]
@@ -289,9 +294,7 @@ def shifted(learned: Calibration, rate: float, learned_rate: float) -> Calibrati
 
 def ranked_of(method: Method, documents: Documents, k: int, seen: Any) -> Ranking:
     """The k best seen labels by a method that may rank others too."""
-    n_others = int((~seen).sum())
-    found = method.rank(documents, min(len(seen), k + n_others))
-    return Ranking.best_of(np.where((found.ids >= 0) & seen[found.ids], found.ids, -1), found.scores, k)
+    return rank_visible(lambda depth: method.rank(documents, depth), ~seen, k)
 
 
 def best_of_doubles(ids: Any, scores: Any, k: int) -> Ranking:

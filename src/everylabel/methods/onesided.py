@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from everylabel.data.dataset import Dataset, Documents, Label
+from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
 from everylabel.data.splits import hold_out_documents, hold_out_labels, in_order_of_ids, ranks
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError, DataError
@@ -47,6 +47,7 @@ from everylabel.methods.base import Method, State
 from everylabel.methods.depl import Learning, seen_first
 from everylabel.methods.linear import seen_labels
 from everylabel.methods.spread import row_of
+from everylabel.states import below, under
 from everylabel.text.matching import require_texts
 from everylabel.types import Csr, FloatArray, IntArray, Ranking
 
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from everylabel.methods.onesided_learning import Pairs
     from everylabel.methods.onesided_module import DocumentSide, LabelModule
     from everylabel.methods.onesided_ranker import OneSidedRanker, Span
+    from everylabel.methods.onesided_reader import LabelReader
 
 LabelSide = Literal["free", "second", "same", "frozen"]
 MOST_HELD_OUT = 1_000  # documents of an evaluation
@@ -153,7 +155,7 @@ class OfDe(Method):
         side = DocumentSide(encoder.module, tower.mean, layer=self.document_layer, attention=self.attention)
         texts = [text_of(data.labels[int(i)]) for i in order]
         pairs = self._pairs(data, encoder, encoder.tokenize(texts, self.label_tokens), order, n_seen)
-        labels = self._labels(encoder, side, pairs, texts)
+        labels, reader = self._labels(encoder, side, pairs, texts)
         ranked = order[:n_seen] if self.label_side == "free" else order
 
         def ranker() -> OneSidedRanker:
@@ -168,6 +170,14 @@ class OfDe(Method):
         learner = Learner(side, labels, pairs, self)
         self.history_: list[dict[str, Any]] = learner.learn(watch if self.evaluations else None)
         self.ranker_ = ranker()
+        self.reader_ = reader.trained(labels)
+
+    def _add_labels(self, labels: LabelSet, first: int) -> None:
+        if self.label_side in ("free", "second"):  # no weights, or an encoder that is not kept: by their words
+            super()._add_labels(labels, first)
+            return
+        texts = [text_of(label) for label in labels.labels[first:]]
+        self.ranker_.add_labels(first, *self.reader_.read(texts, self.label_tokens, self.ranker_))
 
     def _held_out(self, dataset: Dataset) -> tuple[Dataset, Held]:
         """What is trained on, and what evaluations look at."""
@@ -191,20 +201,31 @@ class OfDe(Method):
         documents = encoder.tokenize(data.documents.subset(rows).full_texts)
         return Pairs(documents, texts, csr_matrix(data.required_pairs[rows][:, order]), n_seen)
 
-    def _labels(self, encoder: Encoder, side: DocumentSide, pairs: Pairs, texts: list[str]) -> LabelModule:
+    def _labels(
+        self, encoder: Encoder, side: DocumentSide, pairs: Pairs, texts: list[str]
+    ) -> tuple[LabelModule, LabelReader]:
         from everylabel.encoders.build import load_encoder
         from everylabel.methods.onesided_module import FreeLabels, FrozenLabels, ReadLabels, aligned
+        from everylabel.methods.onesided_reader import LabelReader
 
         if self.label_side == "free":
-            return FreeLabels(self._centroids(encoder, side, pairs), attention=self.attention)
+            return FreeLabels(self._centroids(encoder, side, pairs), attention=self.attention), LabelReader.of(None)
         if self.label_side != "frozen":
             second = self.label_side == "second"
-            return ReadLabels(side, pairs.texts, second=second, attention=self.attention)
-        own = encoder.encode_tokens(pairs.texts)
-        if not self.label_encoder:
-            return FrozenLabels(own, np.eye(encoder.dim, dtype=np.float32), attention=self.attention)
-        vectors = load_encoder(EncoderConfig(kind=self.label_encoder, trainable=False)).encode(texts)
-        return FrozenLabels(vectors, aligned(vectors, own), attention=self.attention)
+            labels = ReadLabels(side, pairs.texts, second=second, attention=self.attention)
+            return labels, LabelReader.of(None)
+        own, projection = encoder.encode_tokens(pairs.texts), np.eye(encoder.dim, dtype=np.float32)
+        reader, vectors = LabelReader.of(encoder), own
+        if self.label_encoder:
+            other = load_encoder(self._label_encoder)
+            vectors, reader = other.encode_tokens(other.tokenize(texts, self.label_tokens)), LabelReader.of(other)
+            projection = aligned(vectors, own)
+        return FrozenLabels(vectors, projection, attention=self.attention), reader
+
+    @property
+    def _label_encoder(self) -> EncoderConfig:
+        """Of a frozen label side."""
+        return EncoderConfig(kind=self.label_encoder, trainable=False) if self.label_encoder else self.encoder
 
     def _centroids(self, encoder: Encoder, side: DocumentSide, pairs: Pairs) -> FloatArray:
         from everylabel.encoders.static import random_signs
@@ -233,12 +254,15 @@ class OfDe(Method):
         return self.ranker_.rank(self.ranker_.encoder.tokenize(documents.full_texts), k)
 
     def _state(self) -> State:
-        return self.ranker_.state("ranker") | {"history": self.history_}
+        return self.ranker_.state("ranker") | under("reader", self.reader_.state()) | {"history": self.history_}
 
     def _restore(self, state: State) -> None:
         from everylabel.methods.onesided_ranker import OneSidedRanker
+        from everylabel.methods.onesided_reader import LabelReader
 
         self.history_ = state["history"]
+        frozen = self._label_encoder if self.label_side == "frozen" else None
+        self.reader_ = LabelReader.restored(frozen, below(state, "reader"))
         self.ranker_ = OneSidedRanker.restore(
             self.encoder, "ranker", state, layer=self.document_layer, shortlist=self.shortlist
         )

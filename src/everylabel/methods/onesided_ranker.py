@@ -57,6 +57,13 @@ class OneSidedRanker:
             self.vectors["outputs"][order], self.vectors["queries"][order] = outputs, queries
         return self
 
+    def add_labels(self, first: int, outputs: FloatArray, queries: FloatArray | None) -> None:
+        """Unit vectors of labels that come after the others, from place `first` on."""
+        self.index.add(np.arange(first, first + len(outputs), dtype=np.int64), outputs)
+        if queries is not None:
+            rows = {"outputs": outputs, "queries": queries}
+            self.vectors = {name: np.concatenate([self.vectors[name], rows[name]]) for name in self.vectors}
+
     def rank(self, tokens: Tokens, k: int) -> Ranking:
         """Scores are (1 + cosine) / 2."""
         deep = min(max(k, self.shortlist) if self.vectors else k, len(self.index))

@@ -80,6 +80,13 @@ class Candidates:
         own.index_labels(vocabulary.subset(np.union1d(labels, yardstick)), "exact")
         return cls(own, vectors, yardstick, labels)
 
+    def with_more(self, vocabulary: LabelSet, first: int) -> Candidates:
+        """Labels from place `first` of the vocabulary on are candidates, too. O(their texts)."""
+        new = np.arange(first, len(vocabulary), dtype=np.int64)
+        self.tower.add_labels(vocabulary.subset(np.concatenate([self.pool, new])), len(self.pool))
+        vectors = np.concatenate([self.vectors, label_vectors(self.tower, vocabulary.subset(new))])
+        return Candidates(self.tower, vectors, self.yardstick, np.concatenate([self.labels, new]))
+
     def scores(
         self, documents: Documents, predicted: list[Predicted], kind: SearchKind, weight: float | None = None
     ) -> Scores:
