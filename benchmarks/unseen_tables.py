@@ -30,15 +30,16 @@ def dropped_section() -> str:
                 searches.append(search_row(record["base"], drop))
     notes = (
         "500 labels at random lose their training pairs, three times over; mean ± standard deviation. Only labels "
-        "without pairs are candidates and truth, and only test documents that have one count. Differences: 95% interval "
-        "of the paired bootstrap over the documents of all drops."
+        "without pairs are candidates and truth, and only test documents that have one count. Differences: 95% "
+        "interval of the paired bootstrap over the documents of all drops."
     )
     found = ["base", "weight of fusion", "searches", "same subset %", "mean loss", "largest loss"]
     parts = [
         "## Labels dropped from training",
         table(["base", "method", *METRICS], rows),
         table(["base", "difference", *METRICS], differences),
-        "The growing search beside the exhaustive one: how often it finds the same subset, and the cosine that it loses.",
+        "The growing search beside the exhaustive one: how often it finds the same subset, and what it loses of the "
+        "cosine.",
         table(found, searches),
         notes,
         conditions(records[-1]),
@@ -72,8 +73,8 @@ def run_time_section() -> str:
     memory = [f"{name} GB" for name in ("fit", "add", "rank")]
     values = [f"{key}{when}" for key in ("nDCG@5", "R@100", "ZSR@10", "ZSR@100") for when in ("", ", after")]
     notes = (
-        "wordnet-reverse, 20,000 training and 2,000 test documents: fitted on the labels with pairs, then the others are "
-        "added to the fitted model. `xr-linear` cannot rank a label without pairs: its words are matched instead."
+        "wordnet-reverse, 20,000 training and 2,000 test documents: fitted on the labels with pairs, then the others "
+        "are added to the fitted model. `xr-linear` cannot rank a label without pairs: its words are matched instead."
     )
     columns = ["method", "labels", "labels, after", *times, *memory, *values]
     return f"## Labels added at run time\n\n{table(columns, rows)}\n\n{notes}\n\n{conditions(record)}\n"
