@@ -5,8 +5,8 @@ python -m benchmarks.quality --data DIR [--rows eurlex57k-xr-linear ...] [--spli
 A row may show its method less than all: `documents` (so many of the training documents), `pairs = "none"`,
 `label_share` or `pair_share` (few-shot). Metrics by band and unseen labels go by all training pairs in any case.
 `test_documents` ranks only so many of the split's documents. Rankings are kept in benchmarks/work, for comparisons, and
-for ensembles: a row with `ensemble_of` is the mean of the rankings of another row's seeds, which is what its method
-with as many `members` gives.
+for rows that are made of others (`made_of`): with `ensemble` the mean over the seeds, which is what the method with as
+many `members` gives, and with `rare_weight` the labels in the order that this setting gives them.
 A row's cell (row, seed) whose result is there is skipped, so an interrupted run goes on where it stopped. Each cell
 runs in a process of its own, so that its peak memory is its own. Times are those of seed 0, and count with all
 documents only: other cells find the vectors of frozen transformers in the cache, and may run side by side.
@@ -188,36 +188,39 @@ def run_cell(row: str, seed: int, data: Path, split: str) -> None:
     write_cell(row, seed, split, values, ranking, train, test)
 
 
-def run_ensemble(row: str, seed: int, data: Path, split: str) -> None:
-    """The mean of kept rankings. Time is the sum of its members', less what they could have shared."""
+def run_made(row: str, seed: int, data: Path, split: str) -> None:
+    """From kept rankings. Time is the sum of its members', less what they could have shared."""
     import numpy as np
 
     import everylabel
+    from everylabel.methods.rare import reordered
     from everylabel.types import Ranking
 
     spec = read_row(row)
-    folder, other = data / spec["data"], spec["ensemble_of"]
-    names = [cell_name(other, member, split) for member in read_row(other)["seeds"]]
-    found, members = [read_result(name) for name in names], []
-    for name, one in zip(names, found, strict=True):
-        path = ranking_path(name)
-        if one is None or not path.exists():
-            raise SystemExit(f"{row} is made of {other}: run it first, `python -m benchmarks.quality --rows {other}`")
-        kept = read_ranking(path)
-        members.append(Ranking(kept.ids, kept.scores / np.float32(len(names))))
-    cells = [one for one in found if one is not None]
+    folder, other = data / spec["data"], spec["made_of"]
+    seeds = read_row(other)["seeds"] if spec.get("ensemble") else [seed]
+    names = [cell_name(other, member, split) for member in seeds]
+    cells = [cell for name in names if (cell := read_result(name)) is not None and ranking_path(name).exists()]
+    if len(cells) < len(names):
+        raise SystemExit(f"{row} is made of {other}: run it first, `python -m benchmarks.quality --rows {other}`")
+    kept = [read_ranking(ranking_path(name)) for name in names]
+    ranking = Ranking.summed([Ranking(one.ids, one.scores / np.float32(len(kept))) for one in kept], 100)
+    train = load_train(folder)
+    if spec.get("rare_weight"):
+        counts = supervised(train, read_row(other), seed).counts
+        ranking = reordered(ranking, counts, spec["rare_weight"], 100)
     seconds = {step: round(sum(cell["seconds"][step] for cell in cells), 3) for step in ("fit", "rank")}
-    ranking = Ranking.summed(members, 100)
     values: dict[str, Any] = {
         "train_documents": cells[0]["train_documents"],
         "train_pairs": cells[0]["train_pairs"],
         "members": [cell["name"] for cell in cells],
+        "rare_weight": spec.get("rare_weight", 0.0),
         "seconds": seconds,
         "documents_per_second": round(len(ranking.ids) / seconds["rank"], 1),
         "model_mb": round(sum(cell["model_mb"] for cell in cells), 1),
         "peak_gb": max(cell["peak_gb"] for cell in cells),
     }
-    write_cell(row, seed, split, values, ranking, load_train(folder), everylabel.load_dataset(folder, split))
+    write_cell(row, seed, split, values, ranking, train, everylabel.load_dataset(folder, split))
 
 
 def write_cell(
@@ -252,7 +255,7 @@ def main() -> None:
     arguments = parser.parse_args()
     data = data_folder(arguments.data)
     if arguments.seed is not None:
-        run = run_ensemble if "ensemble_of" in read_row(arguments.rows[0]) else run_cell
+        run = run_made if "made_of" in read_row(arguments.rows[0]) else run_cell
         run(arguments.rows[0], arguments.seed, data, arguments.split)
         return
     for row in arguments.rows:

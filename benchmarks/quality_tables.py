@@ -36,13 +36,14 @@ TITLES = {
         "The paper's table XII: 1 a tree from PIFA, squared hinge; 2 label2vec instead; 3 text-label matching at the "
         "last level; 4 the static sentence embedding beside the fine-tuned vector. `0-linear` is xr-linear on the same "
         "documents, `0-frozen` the encoder as it comes, 5 an ensemble of three, 6 both directions of eq. 6, 7 a "
-        "refined tree in the linear ranker, which has none by default for so few labels.",
+        "refined tree in the linear ranker, which has none by default for so few labels, 8 rare labels favoured "
+        "(`rare_weight=0.2`, the default); in the other rows they are not.",
     ),
     "depl ablation": (
         "## DEPL's parts, 10,000 documents",
         WITH_PAIRS,
         "`full` and what is changed in it: hard negatives of a document (0, 5; 10 in `full`), keywords of a label (5, "
-        "40; 20), tokens of a description (8, 16, 32; 64), a start from a classifier (`init`), no share of labels "
+        "40; 20), tokens of a description (8, 32, 64; 16), a start from a classifier (`init`), no share of labels "
         "without keywords (`noplain`), no unseen labels among the negatives, no lexical dimensions (`narrow`), "
         "keywords from a tree of SVMs. Tail and unseen labels are those of all training documents: with 10,000 of "
         "them most of the tail is not seen.",

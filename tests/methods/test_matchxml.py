@@ -67,7 +67,8 @@ def test_every_switch_fits_saves_and_loads(settings: dict[str, Any], switches: d
 
 
 def test_without_dense_features_it_is_the_linear_ranker(settings: dict[str, Any]) -> None:
-    plain = MatchXml(**{**settings, "tuned_weight": 0.0, "sentence_weight": 0.0, "leaf_size": 400}).fit(DATA)
+    given = {"tuned_weight": 0.0, "sentence_weight": 0.0, "leaf_size": 400, "rare_weight": 0.0}
+    plain = MatchXml(**{**settings, **given}).fit(DATA)
     linear = XrLinear(tfidf=TfidfConfig(min_df=1), matcher_negatives=True).fit(DATA)
     np.testing.assert_allclose(plain.rank(TEXTS, 5).scores, linear.rank(TEXTS, 5).scores, atol=1e-5)
 
@@ -79,6 +80,7 @@ def test_xr_transformer_has_none_of_the_three_parts() -> None:
 
 def test_an_ensemble_is_the_mean_of_the_models_of_as_many_seeds(settings: dict[str, Any]) -> None:
     text = Documents.of(["wine the sea law"])
+    settings["rare_weight"] = 0.0
     parts = [MatchXml(**settings, random_state=seed).fit(DATA).rank(text, 9) for seed in (4, 5)]
     assert np.abs(parts[0].scores[:, :5] - parts[1].scores[:, :5]).max() > 1e-4
     scores = [dict(zip(part.ids[0].tolist(), part.scores[0].tolist(), strict=True)) for part in parts]

@@ -9,8 +9,8 @@ only. `classifier`: the encoder with a linear head, what the others start from. 
 
 Slips of the paper: log sigma(1 - f) is log(1 - sigma(f)); the "500 instances" of a batch are labels.
 Deviations, beside other encoders:
-- Static embeddings have lexical dimensions (encoders/static.py), read 64 tokens of a description, and do not start from
-  a classifier (`initialise`). Transformers do as in the paper.
+- Static embeddings have lexical dimensions (encoders/static.py), and do not start from a classifier (`initialise`).
+  Transformers do as in the paper.
 - Documents and labels are pooled as the encoder does it (`pooling="paper"`: CLS and the mean of the tokens); pooled
   vectors have one length, documents are centred, products have a temperature and a learned constant (dual.py).
 - Losses are sums over labels, not means: divided by thousands, gradients would be as small as Adam's epsilon.
@@ -21,6 +21,7 @@ Deviations, beside other encoders:
 - A share of the labels of a batch is read without keywords (`plain_share`): labels that nobody has used have none, and
   would otherwise be texts of a kind that was never trained, and be found everywhere.
 - A label that nobody has used has no row in the classifier of `depl+cls`: its probability there is 0.
+- Rare labels are favoured a little (rare.py), in `depl` and `depl+cls`.
 - Base forms are simplemma's, not spaCy's; the SVM has a squared hinge loss (linear/).
 """
 
@@ -40,6 +41,7 @@ from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
 from everylabel.methods.bounds import keyword_bounds
 from everylabel.methods.linear import seen_labels
+from everylabel.methods.rare import check_rare_weight, favour_rare
 from everylabel.text.keywords import Description, Descriptions, KeywordConfig, WordSvm, hard_negatives, top_words
 from everylabel.text.matching import require_texts
 from everylabel.types import Csr, IntArray, Ranking
@@ -87,10 +89,12 @@ class Classifier(Method):
     classify: Learning = field(default_factory=Learning)
     index: IndexKind = "auto"
     temperature: float = 0.05  # of products of document and label vectors, before they learned anything
+    rare_weight: float = 0.0  # how much of a label's frequency is taken away, see rare.py
 
     def check(self) -> None:
         self.encoder.check()
         self.classify.check("classify")
+        check_rare_weight(self.rare_weight)
         if self.pooling == "paper" and self.encoder.kind == "static":
             raise ConfigError(
                 "pooling='paper' needs a transformer: static embeddings have no CLS token; set pooling=own"
@@ -139,7 +143,10 @@ class Classifier(Method):
         return DualLearner(dual, pairs, self.random_state, static=static), DualRanker(tower.encoder, dual)
 
     def _rank(self, documents: Documents, k: int) -> Ranking:
-        return self.ranker_.rank(documents, k, len(self.labels_))
+        n_labels = len(self.labels_)
+        return favour_rare(
+            lambda depth: self.ranker_.rank(documents, depth, n_labels), self.counts_, self.rare_weight, k
+        )
 
     def _state(self) -> State:
         return self.ranker_.state("ranker")
@@ -159,13 +166,14 @@ class Depl(Classifier):
     name: ClassVar[str] = "depl"
 
     keywords: KeywordConfig = field(default_factory=KeywordConfig)
-    description_tokens: int | None = None  # of a label's text; None: 64 for static embeddings, 16 for transformers
+    description_tokens: int = 16  # of a label's text
     hard_negatives: int = 10  # of a document, from the SVM
     labels_per_batch: int = 1500  # positives, hard negatives, and random ones up to so many
     plain_share: float = 0.1  # of the labels of a batch that are read without keywords; 0: none, as in the paper
     unseen_negatives: bool = True  # random negatives among all labels; False: only seen ones, in favour of the others
     initialise: bool | None = None  # the encoder from a classifier; None: transformers only
     joint: bool = False  # a classifier beside the retrieval: depl+cls
+    rare_weight: float = 0.2
     retrieve: Learning = field(default_factory=lambda: Learning(batch_size=256))
 
     @classmethod
@@ -175,26 +183,20 @@ class Depl(Classifier):
         classify = Learning(batch_size=16, lr=5e-5, layer_lr=2e-3)  # its pooling layer has a rate of its own, 1e-4
         retrieve = Learning(batch_size=16, lr=1e-5, layer_lr=1e-4)
         settings: dict[str, Any] = {"labels_per_batch": 300, "plain_share": 0.0, "pooling": "paper"}
-        settings |= {"description_tokens": 16, "initialise": True}
+        settings |= {"initialise": True, "rare_weight": 0.0}
         return cls(encoder=encoder, classify=classify, retrieve=retrieve, **settings)
 
     def check(self) -> None:
         super().check()
         self.keywords.check()
         self.retrieve.check("retrieve")
-        if self.tokens_of_description < 1 or self.hard_negatives < 0 or self.labels_per_batch < 1:
+        if self.description_tokens < 1 or self.hard_negatives < 0 or self.labels_per_batch < 1:
             raise ConfigError(
                 "description_tokens and labels_per_batch must be at least 1, and hard_negatives 0 or more; "
-                f"got {self.tokens_of_description}, {self.labels_per_batch} and {self.hard_negatives}"
+                f"got {self.description_tokens}, {self.labels_per_batch} and {self.hard_negatives}"
             )
         if not 0 <= self.plain_share <= 1:
             raise ConfigError(f"plain_share is a share of the labels, from 0 to 1; got {self.plain_share}")
-
-    @property
-    def tokens_of_description(self) -> int:
-        if self.description_tokens is not None:
-            return self.description_tokens
-        return 64 if self.encoder.kind == "static" else 16
 
     @property
     def starts_from_classifier(self) -> bool:
@@ -207,7 +209,7 @@ class Depl(Classifier):
         require_texts(dataset.documents)
         keywords, hard = self._fit_svm(dataset)
         learner, ranker = self._learner(dataset, hard)
-        labels, tokenize, room = dataset.labels, ranker.encoder.tokenize, self.tokens_of_description
+        labels, tokenize, room = dataset.labels, ranker.encoder.tokenize, self.description_tokens
         self.descriptions_ = Descriptions.made(
             labels, self._words(), keywords, lambda texts: tokenize(texts).lengths, room
         )
@@ -234,7 +236,7 @@ class Depl(Classifier):
         from everylabel.train.batches import interleaved
 
         names, given = descriptions.texts(labels, used)
-        room = self.tokens_of_description
+        room = self.description_tokens
         return interleaved(tokenize(names, room), tokenize(given, room))
 
     def _fit_svm(self, dataset: Dataset) -> tuple[Csr, IntArray]:
@@ -304,6 +306,7 @@ class DeRet(Depl):
     name: ClassVar[str] = "de-ret"
 
     keywords: KeywordConfig = field(default_factory=lambda: KeywordConfig(per_label=0))
+    rare_weight: float = 0.0
 
 
 def seen_first(dataset: Dataset) -> IntArray:

@@ -9,6 +9,7 @@ weights are pruned by what they do to a margin, and a margin becomes a probabili
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from everylabel.errors import ConfigError
 from everylabel.linear.ranker import LinearRanker
 from everylabel.linear.solver import Features, SolverConfig
 from everylabel.methods.base import Method, State
+from everylabel.methods.rare import check_rare_weight, favour_rare
 from everylabel.states import below, under
 from everylabel.text.tfidf import DocumentFeatures, TfidfConfig
 from everylabel.tree.build import build_tree, flat_tree, pifa
@@ -36,10 +38,12 @@ class XrLinear(Method):
     arity: int = 16  # branches of a node further up
     beam: int = 10  # branches followed at each level
     matcher_negatives: bool = False  # also train against documents that the search sends astray
+    rare_weight: float = 0.0  # how much of a label's frequency is taken away, see rare.py
 
     def check(self) -> None:
         self.tfidf.check()
         self.solver.check()
+        check_rare_weight(self.rare_weight)
         if self.leaf_size < 2 or self.arity < 2 or self.beam < 1:
             raise ConfigError(
                 f"leaf_size and arity must be at least 2 and beam at least 1; got {self.leaf_size}, {self.arity} "
@@ -69,7 +73,7 @@ class XrLinear(Method):
         return TextRanker(DocumentFeatures(self.tfidf), ranker)
 
     def _rank(self, documents: Documents, k: int) -> Ranking:
-        return self.texts_.rank(documents, k)
+        return favour_rare(partial(self.texts_.rank, documents), self.counts_, self.rare_weight, k)
 
     def _state(self) -> State:
         return self.texts_.state()
@@ -86,10 +90,12 @@ class Svm(Method):
 
     tfidf: TfidfConfig = field(default_factory=TfidfConfig)
     solver: SolverConfig = field(default_factory=SolverConfig)
+    rare_weight: float = 0.0  # how much of a label's frequency is taken away, see rare.py
 
     def check(self) -> None:
         self.tfidf.check()
         self.solver.check()
+        check_rare_weight(self.rare_weight)
 
     def _fit(self, dataset: Dataset) -> None:
         self.texts_ = self._texts()
@@ -102,7 +108,7 @@ class Svm(Method):
         )
 
     def _rank(self, documents: Documents, k: int) -> Ranking:
-        return self.texts_.rank(documents, k)
+        return favour_rare(partial(self.texts_.rank, documents), self.counts_, self.rare_weight, k)
 
     def _state(self) -> State:
         return self.texts_.state()

@@ -9,8 +9,8 @@ embedding.
 
 Deviations: cosine instead of the dot product in eq. 4 and 5, static token embeddings as the default encoder (a whole
 document instead of its first 128 tokens), dense features of half the length of TF-IDF's, no tree in the linear ranker
-for up to 10,000 labels, and else its settings of xr-linear. Labels without pairs are not in the tree. Cost: that of a
-linear ranker with 640 words more in each document, and of the fine-tuning.
+for up to 10,000 labels, and else its settings of xr-linear; rare labels are favoured a little (rare.py). Labels without
+pairs are not in the tree. Cost: that of a linear ranker with 640 words more in each document, and of the fine-tuning.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from everylabel.errors import ConfigError
 from everylabel.linear.ranker import LinearRanker
 from everylabel.linear.solver import Features, SolverConfig
 from everylabel.methods.base import Method, State
+from everylabel.methods.rare import CANDIDATES, check_rare_weight, favour_rare
 from everylabel.progress import say
 from everylabel.states import below, under
 from everylabel.text.matching import require_texts
@@ -38,7 +39,6 @@ from everylabel.types import Csr, FloatArray, IntArray, Ranking
 if TYPE_CHECKING:
     from everylabel.encoders.base import Encoder
 
-CANDIDATES = 100  # labels of each member of an ensemble
 MOST_FLAT, LEAF_SIZE = 10_000, 400  # labels
 
 
@@ -93,10 +93,12 @@ class MatchXml(Method):
     beam: int = 10
     matcher_negatives: bool = True
     members: int = 1  # of the ensemble: each with a tree and a fine-tuned encoder of its own
+    rare_weight: float = 0.2  # how much of a label's frequency is taken away, see rare.py; 0: nothing, as in the paper
 
     def check(self) -> None:
         for part in (self.tfidf, self.solver, self.label2vec, self.encoder, self.fine_tuning, self.sentence):
             part.check()
+        check_rare_weight(self.rare_weight)
         if (self.leaf_size is not None and self.leaf_size < 2) or self.arity < 2 or self.beam < 1 or self.members < 1:
             raise ConfigError("leaf_size and arity must be at least 2, beam and members at least 1")
         if self.tuned_weight < 0 or self.sentence_weight < 0:
@@ -129,11 +131,14 @@ class MatchXml(Method):
         require_texts(documents)
         X = self.features_.transform(documents)
         sentences = None if self.sentence_ is None else self.sentence_.encode(documents.full_texts)
-        if len(self.members_) == 1:
-            return self.members_[0].rank(X, sentences, documents, k)
-        found = [member.rank(X, sentences, documents, max(k, CANDIDATES)) for member in self.members_]
-        shares = [Ranking(part.ids, part.scores / np.float32(len(found))) for part in found]
-        return Ranking.summed(shares, k)
+
+        def ranked(depth: int) -> Ranking:
+            if len(self.members_) == 1:
+                return self.members_[0].rank(X, sentences, documents, depth)
+            found = [member.rank(X, sentences, documents, max(depth, CANDIDATES)) for member in self.members_]
+            return Ranking.summed([Ranking(part.ids, part.scores / np.float32(len(found))) for part in found], depth)
+
+        return favour_rare(ranked, self.counts_, self.rare_weight, k)
 
     def _state(self) -> State:
         state = self.features_.state("tfidf")
