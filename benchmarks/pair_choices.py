@@ -49,7 +49,15 @@ DEPL: dict[str, dict[str, Any]] = {
     "from a classifier": {"initialise": True},
     "no lexical dimensions": {"encoder": {"lexical": 0}},
 }
-CHOICES = {"svm": LINEAR, "xr-linear": LINEAR, "matchxml": MATCHXML, "classifier": LINEAR, "depl": DEPL}
+JOINT: dict[str, dict[str, Any]] = {"default": {}, "not from a classifier": {"initialise": False}}
+CHOICES = {
+    "svm": LINEAR,
+    "xr-linear": LINEAR,
+    "matchxml": MATCHXML,
+    "classifier": LINEAR,
+    "depl": DEPL,
+    "depl+cls": JOINT,
+}
 
 
 def main() -> None:

@@ -80,7 +80,7 @@ def add(
     method = load(model)
     new = load_labels(file, on_bad_row=on_bad_row)
     method.add_labels(new.labels).save(model)
-    print(f"added {len(new):,} labels; {model} has {(~method.hidden_).sum():,} now")
+    print(f"added {labels_of(len(new))}; {model} has {(~method.hidden_).sum():,} now")
 
 
 @labels.command()
@@ -97,7 +97,7 @@ def remove(
 
     method = load(model)
     method.remove_labels([find(method.labels_, label) for label in wanted]).save(model)
-    print(f"removed {len(wanted):,} labels; {model} has {(~method.hidden_).sum():,} now")
+    print(f"removed {labels_of(len(wanted))}; {model} has {(~method.hidden_).sum():,} now")
 
 
 @labels.command(name="list")
@@ -119,6 +119,10 @@ def list_labels(model: Model, json: Json = False) -> None:
         ("id", "name", "documents"),
         [(method.labels_[i].id, method.labels_[i].name, f"{method.counts_[i]:,}") for i in shown],
     )
+
+
+def labels_of(n: int) -> str:
+    return f"{n:,} label" + ("" if n == 1 else "s")
 
 
 def find(known: LabelSet, wanted: str) -> str:

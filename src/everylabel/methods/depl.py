@@ -9,8 +9,8 @@ only. `classifier`: the encoder with a linear head, what the others start from. 
 
 Slips of the paper: log sigma(1 - f) is log(1 - sigma(f)); the "500 instances" of a batch are labels.
 Deviations, beside other encoders:
-- Static embeddings have lexical dimensions (encoders/static.py), and do not start from a classifier (`initialise`).
-  Transformers do as in the paper.
+- Static embeddings have lexical dimensions (encoders/static.py), and start from a classifier only in `depl+cls`, whose
+  head needs it (`initialise`). Transformers do as in the paper.
 - Documents and labels are pooled as the encoder does it (`pooling="paper"`: CLS and the mean of the tokens); pooled
   vectors have one length, documents are centred, products have a temperature and a learned constant (dual.py).
 - Losses are sums over labels, not means: divided by thousands, gradients would be as small as Adam's epsilon.
@@ -171,7 +171,7 @@ class Depl(Classifier):
     labels_per_batch: int = 1500  # positives, hard negatives, and random ones up to so many
     plain_share: float = 0.1  # of the labels of a batch that are read without keywords; 0: none, as in the paper
     unseen_negatives: bool = True  # random negatives among all labels; False: only seen ones, in favour of the others
-    initialise: bool | None = None  # the encoder from a classifier; None: transformers only
+    initialise: bool | None = None  # the encoder from a classifier; None: transformers, and with a classifier beside it
     joint: bool = False  # a classifier beside the retrieval: depl+cls
     rare_weight: float = 0.2
     retrieve: Learning = field(default_factory=lambda: Learning(batch_size=256))
@@ -200,7 +200,7 @@ class Depl(Classifier):
 
     @property
     def starts_from_classifier(self) -> bool:
-        return self.encoder.kind != "static" if self.initialise is None else self.initialise
+        return self.joint or self.encoder.kind != "static" if self.initialise is None else self.initialise
 
     def _fit(self, dataset: Dataset) -> None:
         from everylabel.methods.dual import Head
