@@ -16,7 +16,7 @@ from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_f
 from everylabel.data.splits import hold_out_labels
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError, DataError, NotFittedError
-from everylabel.evaluate.metrics import evaluate, restrict
+from everylabel.evaluate.metrics import restrict
 from everylabel.methods.calibrate import Calibration
 from everylabel.methods.fusion import (
     Conse,
@@ -29,7 +29,7 @@ from everylabel.methods.fusion import (
     shifted,
 )
 from everylabel.methods.semantic import Semantic
-from everylabel.methods.zero_shot import Candidates, Predicted, Scores, best_weight, ndcg, squashed
+from everylabel.methods.zero_shot import Candidates, Predicted, Scores, best_weight, squashed
 from everylabel.types import Ranking
 
 SEEN = ["fish", "sea", "ship", "tax", "law", "wine", "milk", "customs"]
@@ -152,18 +152,6 @@ def test_the_weight_is_that_of_the_part_that_is_right() -> None:
     assert best_weight(Scores(wrong, right), truth) < 0.5
     assert best_weight(Scores(right, right), truth) == 0.5
     assert best_weight(Scores(right, wrong), pairs_from_lists([[], [], []], 3)) == 0.5
-
-
-def test_ndcg_is_that_of_the_evaluation() -> None:
-    rng = np.random.default_rng(0)
-    scores, truth = (
-        rng.random((30, 12)),
-        pairs_from_lists([rng.permutation(12)[: i % 4].tolist() for i in range(30)], 12),
-    )
-    ids = np.argsort(-scores, axis=1).astype(np.int32)
-    ranking = Ranking(ids, np.take_along_axis(scores, ids, 1).astype(np.float32))
-    expected = evaluate(ranking, truth, np.ones(12, np.int64), 30)["nDCG@5"]
-    assert ndcg(scores, truth, 5) == pytest.approx(expected)
 
 
 def test_squashed_scores_are_inside_and_keep_their_order() -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from everylabel.data.dataset import Documents, LabelSet
+from everylabel.methods.spread import ndcg
 from everylabel.methods.subsets import Best, Doubles, SearchKind, search
 from everylabel.parallel import parallel_map
 from everylabel.text.matching import label_texts
@@ -142,19 +143,9 @@ def squashed(scores: Doubles) -> Doubles:
 
 def best_weight(scores: Scores, truth: Csr) -> float:
     """The weight with the best nDCG@5 on labelled candidates; of equal ones the nearest to one half."""
-    values = [ndcg(scores.mixed(weight), truth, 5) for weight in WEIGHTS]
-    best = WEIGHTS[np.flatnonzero(np.isclose(values, max(values), rtol=0, atol=1e-9))]
+    ids = np.broadcast_to(np.arange(truth.shape[1], dtype=np.int32), truth.shape)
+    found = [
+        ndcg(Ranking.best_of(ids, scores.mixed(weight).astype(np.float32), 5), truth, 5) or 0.0 for weight in WEIGHTS
+    ]
+    best = WEIGHTS[np.flatnonzero(np.isclose(found, max(found), rtol=0, atol=1e-9))]
     return float(best[np.argmin(np.abs(best - 0.5))])
-
-
-def ndcg(scores: Doubles, truth: Csr, k: int) -> float:
-    """Mean over the documents that have a true label; 0 when none has. `scores` and `truth` are of the same shape."""
-    n_true = np.diff(truth.indptr)
-    rows = np.flatnonzero(n_true)
-    if len(rows) == 0:
-        return 0.0
-    order = np.argsort(-scores[rows], axis=1, kind="stable")[:, :k]
-    hits = np.take_along_axis(truth[rows].toarray(), order, axis=1)
-    gains = 1 / np.log2(np.arange(2, k + 2))
-    ideal = np.cumsum(gains)[np.minimum(n_true[rows], k) - 1]
-    return float((hits @ gains[: hits.shape[1]] / ideal).mean())
