@@ -211,8 +211,8 @@ def run_made(row: str, seed: int, data: Path, split: str) -> None:
         ranking = reordered(ranking, counts, spec["rare_weight"], 100)
     seconds = {step: round(sum(cell["seconds"][step] for cell in cells), 3) for step in ("fit", "rank")}
     values: dict[str, Any] = {
-        "train_documents": cells[0]["train_documents"],
-        "train_pairs": cells[0]["train_pairs"],
+        "train_documents": cells[0].get("train_documents"),
+        "train_pairs": cells[0].get("train_pairs"),
         "members": [cell["name"] for cell in cells],
         "rare_weight": spec.get("rare_weight", 0.0),
         "seconds": seconds,
