@@ -42,9 +42,8 @@ test: setup
 	@$(BIN)/ruff format --check
 	@echo "== mypy"
 	@$(BIN)/mypy
-# A process for each core; those that share fits stay together (tests/conftest.py).
 	@echo "== pytest"
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadgroup
+	@$(BIN)/python -m pytest
 
 bench: setup
 	@test -n "$(DATA)" || { echo "bench needs the folder of the data sets: make bench DATA=FOLDER"; exit 2; }

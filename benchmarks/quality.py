@@ -189,9 +189,7 @@ def run_cell(row: str, seed: int, data: Path, split: str) -> None:
 
 
 def run_made(row: str, seed: int, data: Path, split: str) -> None:
-    """From kept rankings. Time is the sum of its members', less what they could have shared."""
-    import numpy as np
-
+    """From kept rankings. Time is the sum of its members', also of what they could have shared."""
     import everylabel
     from everylabel.methods.rare import reordered
     from everylabel.types import Ranking
@@ -203,8 +201,7 @@ def run_made(row: str, seed: int, data: Path, split: str) -> None:
     cells = [cell for name in names if (cell := read_result(name)) is not None and ranking_path(name).exists()]
     if len(cells) < len(names):
         raise SystemExit(f"{row} is made of {other}: run it first, `python -m benchmarks.quality --rows {other}`")
-    kept = [read_ranking(ranking_path(name)) for name in names]
-    ranking = Ranking.summed([Ranking(one.ids, one.scores / np.float32(len(kept))) for one in kept], 100)
+    ranking = Ranking.mean([read_ranking(ranking_path(name)) for name in names], 100)
     train = load_train(folder)
     if spec.get("rare_weight"):
         counts = supervised(train, read_row(other), seed).counts

@@ -73,6 +73,11 @@ class Ranking(NamedTuple):
         return cls.best_of(ids, total, k)
 
     @classmethod
+    def mean(cls, parts: Sequence[Ranking], k: int) -> Ranking:
+        """The top k labels by the mean of their scores; 0 where a part does not have a label. As `summed`."""
+        return cls.summed([cls(part.ids, part.scores / np.float32(len(parts))) for part in parts], k)
+
+    @classmethod
     def from_csr(cls, scores: Any, k: int) -> Ranking:
         """The top k of each row of a csr matrix of scores; absent entries are not ranked. O(nnz log nnz)."""
         scores = csr_matrix(scores)

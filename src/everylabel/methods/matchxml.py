@@ -135,8 +135,8 @@ class MatchXml(Method):
         def ranked(depth: int) -> Ranking:
             if len(self.members_) == 1:
                 return self.members_[0].rank(X, sentences, documents, depth)
-            found = [member.rank(X, sentences, documents, max(depth, CANDIDATES)) for member in self.members_]
-            return Ranking.summed([Ranking(part.ids, part.scores / np.float32(len(found))) for part in found], depth)
+            deep = max(depth, CANDIDATES)
+            return Ranking.mean([member.rank(X, sentences, documents, deep) for member in self.members_], depth)
 
         return favour_rare(ranked, self.counts_, self.rare_weight, k)
 
