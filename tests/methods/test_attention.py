@@ -9,11 +9,10 @@ import pytest
 import torch
 
 from everylabel.data.dataset import pairs_from_lists
-from everylabel.encoders.static import StaticModule
 from everylabel.evaluate import metrics
 from everylabel.methods import attention
-from everylabel.methods.attention import TokenRows, attended, weights_of
-from everylabel.methods.onesided_module import DocumentSide, unit
+from everylabel.methods.attention import TokenRows, attended_cosines, weights_of
+from everylabel.methods.onesided_module import unit
 from everylabel.methods.spread import ndcg, projection, row_of, spread, zero_shot_recall
 from everylabel.types import Ranking
 
@@ -46,6 +45,10 @@ def slow(table: torch.Tensor, queries: torch.Tensor) -> torch.Tensor:
     return torch.stack(rows).reshape(4, 3, 5)
 
 
+def slow_cosines(table: torch.Tensor, queries: torch.Tensor, outputs: torch.Tensor, mean: torch.Tensor) -> torch.Tensor:
+    return (unit(unit(slow(table, queries)) - mean) * outputs[SETS]).sum(dim=2)
+
+
 @pytest.mark.parametrize("together", [1, 60, 10_000])  # one document at a time, some, all
 @pytest.mark.parametrize("sparse", [False, True])
 def test_distinct_tokens_with_their_counts_are_all_tokens(
@@ -53,15 +56,18 @@ def test_distinct_tokens_with_their_counts_are_all_tokens(
 ) -> None:
     monkeypatch.setattr(attention, "TOGETHER", together)
     table, queries = problem()
-    pull = torch.randn(4, 3, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    expected = slow(table, queries)
-    wanted = torch.autograd.grad((expected * pull).sum(), [table, queries])
-    found = attended(distinct(table, sparse), queries, SETS)
+    source = torch.Generator().manual_seed(1)
+    outputs = unit(torch.randn(4, 5, generator=source, dtype=torch.float64)).requires_grad_()
+    mean, pull = torch.full((5,), 0.2, dtype=torch.float64), torch.randn(4, 3, generator=source, dtype=torch.float64)
+    expected = slow_cosines(table, queries, outputs, mean)
+    pull[1] = 0  # a document without tokens teaches nothing
+    wanted = torch.autograd.grad((expected * pull).sum(), [table, queries, outputs])
+    found = attended_cosines(distinct(table, sparse), queries, outputs, mean, SETS)
     torch.testing.assert_close(found, expected)
-    of_table, of_queries = torch.autograd.grad((found * pull).sum(), [table, queries])
+    of_table, *of_labels = torch.autograd.grad((found * pull).sum(), [table, queries, outputs])
     assert of_table.is_sparse == sparse
-    torch.testing.assert_close(of_table.to_dense(), wanted[0])
-    torch.testing.assert_close(of_queries, wanted[1])
+    for ours, right in zip([of_table.to_dense(), *of_labels], wanted, strict=True):
+        torch.testing.assert_close(ours, right)
 
 
 def test_weights_of_one_document() -> None:
@@ -71,18 +77,6 @@ def test_weights_of_one_document() -> None:
     assert found.sum() == pytest.approx(1)
     tokens = rows.table[rows.ids[rows.offsets[3] :]].detach().numpy()
     np.testing.assert_allclose(found @ tokens, slow(table, queries)[3, 1].detach().numpy(), rtol=1e-5)
-
-
-def test_cosines_are_those_of_centred_unit_vectors() -> None:
-    table, queries = problem()
-    source = torch.Generator().manual_seed(2)
-    outputs = unit(torch.randn(4, 5, generator=source, dtype=torch.float64))
-    encoder = StaticModule(table.detach().clone())
-    side = DocumentSide(encoder, np.full(5, 0.2, np.float32), layer=True, attention=True).double()
-    found = side.cosines(distinct(table, sparse=True), queries, outputs, SETS)
-    centred = unit(unit(slow(table, queries)) - 0.2)
-    torch.testing.assert_close(found, (centred * outputs[SETS]).sum(dim=2), atol=1e-6, rtol=1e-6)
-    assert torch.isfinite(torch.autograd.grad(found.sum(), queries)[0]).all()
 
 
 # --- what is watched

@@ -6,8 +6,8 @@ sqrt(dim), q the label's query. A token that occurs c times is one token whose l
 over all tokens.
 
 Only asked-for (document, label) pairs are computed. Cost: documents x labels of a document x distinct tokens x dim
-operations; tokens of like documents are padded together, at most TOGETHER numbers; the result is documents x labels
-of a document x dim.
+operations; documents of like length are padded together, and no array has more than TOGETHER numbers (or those of one
+document): neither documents x labels x tokens nor documents x labels x dim ever exists, on the way back neither.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from torch import Tensor
 
 from everylabel.types import FloatArray, LongArray
 
-TOGETHER = 4_000_000  # numbers of one padded array, 16 MB
+TOGETHER = 1_000_000  # numbers of one padded array, 4 MB
+SHORT = 1e-2  # a vector shorter than that stays shorter than 1: a text of no known word must not have a huge gradient
 
 
 class TokenRows(NamedTuple):
@@ -38,9 +39,13 @@ class TokenRows(NamedTuple):
         return len(self.offsets) - 1
 
 
-def attended(rows: TokenRows, queries: Tensor, sets: Tensor) -> Tensor:
-    """(documents, labels of a document, dim): `sets` says which queries a document is asked; zeros if it is empty."""
-    found: Tensor = Attention.apply(rows.table, queries, sets, rows)  # type: ignore[no-untyped-call]
+def attended_cosines(rows: TokenRows, queries: Tensor, outputs: Tensor, mean: Tensor, sets: Tensor) -> Tensor:
+    """(documents, labels of a document): of the document as the label sees it, and the label's output vector.
+
+    `sets` says which labels a document is asked for. What a label sees is made 1 long, `mean` is taken away, and it is
+    made 1 long again; output vectors are 1 long. A document without tokens is 0 before, and teaches nothing.
+    """
+    found: Tensor = Cosines.apply(rows.table, queries, outputs, mean, sets, rows)  # type: ignore[no-untyped-call]
     return found
 
 
@@ -60,15 +65,16 @@ class Group(NamedTuple):
     bias: Tensor  # minus infinity where there is no token
 
 
-def groups(rows: TokenRows, n_queries: int) -> Iterator[Group]:
+def groups(rows: TokenRows, n_labels: int) -> Iterator[Group]:
     """Documents that have tokens, shortest first, as many together as fit into memory."""
     lengths = np.diff(rows.offsets)
     order = np.argsort(lengths, kind="stable")
     order = order[lengths[order] > 0]
-    width = max(n_queries, rows.table.shape[1])
+    dim = rows.table.shape[1]
     while len(order):
-        fits = np.arange(1, len(order) + 1) * lengths[order] * width <= TOGETHER
-        own, order = order[: max(1, int(fits.sum()))], order[max(1, int(fits.sum())) :]
+        numbers = np.maximum(lengths[order] * max(n_labels, dim), n_labels * dim)
+        own = order[: max(1, int((np.arange(1, len(order) + 1) * numbers <= TOGETHER).sum()))]
+        order = order[len(own) :]
         columns = np.arange(lengths[own[-1]])
         inside = columns < lengths[own, None]
         at = torch.from_numpy(np.where(inside, rows.offsets[own, None] + columns, 0)).to(rows.ids.device)
@@ -82,36 +88,51 @@ def _weights(tokens: Tensor, bias: Tensor, queries: Tensor) -> Tensor:
     return logits.add_(bias[:, None]).softmax(dim=2)
 
 
-class Attention(torch.autograd.Function):
-    """Weights are not kept for the way back but computed again: documents x labels x tokens never exists."""
+def _cosines(tokens: Tensor, bias: Tensor, queries: Tensor, outputs: Tensor, mean: Tensor) -> Tensor:
+    """Documents x labels, from arrays as in `_weights`."""
+    seen = torch.bmm(_weights(tokens, bias, queries), tokens)
+    # Of vectors made 1 long, centred, and made 1 long again only products are needed: no more arrays of their size.
+    length = seen.norm(dim=2).clamp(min=SHORT)
+    product = (seen * outputs).sum(dim=2) / length - outputs @ mean
+    common = seen @ mean / length
+    square = seen.square().sum(dim=2) / length.square() - 2 * common + mean.square().sum()
+    cosines: Tensor = product / square.clamp(min=SHORT**2).sqrt()
+    return cosines
+
+
+class Cosines(torch.autograd.Function):
+    """Nothing is kept for the way back: each group is computed again there."""
 
     @staticmethod
-    def forward(ctx: Any, table: Tensor, queries: Tensor, sets: Tensor, rows: TokenRows) -> Tensor:
-        ctx.save_for_backward(table, queries, sets)
+    def forward(
+        ctx: Any, table: Tensor, queries: Tensor, outputs: Tensor, mean: Tensor, sets: Tensor, rows: TokenRows
+    ) -> Tensor:
+        ctx.save_for_backward(table, queries, outputs, mean, sets)
         ctx.rows = rows
-        out = torch.zeros((*sets.shape, table.shape[1]), dtype=table.dtype, device=table.device)
+        found = -(outputs @ mean / mean.norm().clamp(min=SHORT))[sets]  # of documents without tokens
         for own, at, bias in groups(rows, sets.shape[1]):
-            tokens = table[rows.ids[at]]
-            out[own] = torch.bmm(_weights(tokens, bias, queries[sets[own]]), tokens)
-        return out
+            asked = sets[own]
+            found[own] = _cosines(table[rows.ids[at]], bias, queries[asked], outputs[asked], mean)
+        return found
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
-        table, queries, sets = ctx.saved_tensors
+        table, queries, outputs, mean, sets = ctx.saved_tensors
         rows, (given,) = ctx.rows, gradients
         used, places = rows.ids.unique(return_inverse=True) if rows.sparse else (rows.ids[:0], rows.ids)
         of_table = table.new_zeros((len(used) if rows.sparse else len(table), table.shape[1]))
-        of_queries, scale = torch.zeros_like(queries), table.shape[1] ** -0.5
+        of_queries, of_outputs = torch.zeros_like(queries), torch.zeros_like(outputs)
         for own, at, bias in groups(rows, sets.shape[1]):
-            tokens, asked, grad = table[rows.ids[at]], queries[sets[own]], given[own]
-            weights = _weights(tokens, bias, asked)
-            of_weights = torch.bmm(grad, tokens.transpose(1, 2))
-            of_logits = weights * (of_weights - (weights * of_weights).sum(dim=2, keepdim=True)) * scale
-            of_tokens = torch.bmm(weights.transpose(1, 2), grad) + torch.bmm(of_logits.transpose(1, 2), asked)
+            asked = sets[own]
+            inputs = [part.requires_grad_() for part in (table[rows.ids[at]], queries[asked], outputs[asked])]
+            with torch.enable_grad():
+                value = _cosines(inputs[0], bias, inputs[1], inputs[2], mean)
+            of_tokens, *of_labels = torch.autograd.grad(value, inputs, given[own])
             of_table.index_add_(0, places[at].ravel(), of_tokens.flatten(0, 1))
-            of_queries.index_add_(0, sets[own].ravel(), torch.bmm(of_logits, tokens).flatten(0, 1))
+            for whole, part in zip((of_queries, of_outputs), of_labels, strict=True):
+                whole.index_add_(0, asked.ravel(), part.flatten(0, 1))
         if rows.sparse:
             of_table = torch.sparse_coo_tensor(
                 used[None], of_table, table.shape, is_coalesced=True, check_invariants=False
             )
-        return of_table, of_queries, None, None
+        return of_table, of_queries, of_outputs, None, None, None

@@ -16,11 +16,9 @@ from torch.nn import functional
 
 from everylabel.encoders.base import Tokens
 from everylabel.encoders.static import StaticModule
-from everylabel.methods.attention import TokenRows, attended
+from everylabel.methods.attention import SHORT, TokenRows, attended_cosines
 from everylabel.methods.dual import linear
 from everylabel.types import FloatArray, IntArray
-
-SHORT = 1e-2  # a vector shorter than that stays shorter than 1: a text of no known word must not have a huge gradient
 
 
 class Read(NamedTuple):
@@ -39,7 +37,7 @@ class DocumentSide(nn.Module):
         dim: int = encoder.dim  # type: ignore[assignment]
         self.layer = linear(dim, dim) if layer and not attention else None
         self.mean: Tensor
-        self.register_buffer("mean", torch.from_numpy(mean))
+        self.register_buffer("mean", torch.tensor(mean))  # a copy, aligned: else sums differ in their last digit
 
     def forward(self, tokens: Tokens) -> Tensor:
         return self.read(tokens).vectors
@@ -62,14 +60,7 @@ class DocumentSide(nn.Module):
 
     def cosines(self, tokens: TokenRows, queries: Tensor, outputs: Tensor, sets: Tensor) -> Tensor:
         """(documents, labels of a document): of the tokens as each label sees them, and its output vector."""
-        seen = attended(tokens, queries, sets)
-        # Of vectors made 1 long, centred, and made 1 long again only products are needed: no more arrays of their size.
-        length = seen.norm(dim=2).clamp(min=SHORT)
-        product = (seen * outputs[sets]).sum(dim=2) / length - (outputs @ self.mean)[sets]
-        common = seen @ self.mean / length
-        square = seen.square().sum(dim=2) / length.square() - 2 * common + self.mean.square().sum()
-        cosines: Tensor = product / square.clamp(min=SHORT**2).sqrt()
-        return cosines
+        return attended_cosines(tokens, queries, outputs, self.mean, sets)
 
     def _unit(self, pooled: Tensor) -> Tensor:
         vectors = unit(pooled) - self.mean

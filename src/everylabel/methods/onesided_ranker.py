@@ -26,7 +26,7 @@ from everylabel.types import FloatArray, IntArray, LongArray, Ranking
 from everylabel.vectors import unit_rows
 
 STATIC_ROWS = 512  # texts that are read at a time
-ATTENDED = 32  # those of them whose shortlists are attended to at a time: 26 MB at 200 labels of 1024 dimensions
+ATTENDED = 32  # those of them whose shortlists are attended to at a time
 LABELS = 256  # that are encoded at a time
 
 
@@ -113,7 +113,8 @@ class OneSidedRanker:
         assert read.tokens is not None
         found = self.index.search(unit_rows(read.vectors.cpu().numpy()), k)
         there, places = np.unique(found.ids, return_inverse=True)
-        queries, outputs = (torch.from_numpy(self.vectors[name][there]) for name in ("queries", "outputs"))
+        rows = torch.from_numpy(there)  # taken by torch, whose arrays are aligned: else sums differ in their last digit
+        queries, outputs = (torch.from_numpy(self.vectors[name])[rows] for name in ("queries", "outputs"))
         sets = torch.from_numpy(places.reshape(found.ids.shape))
         cosines = self.documents.cosines(read.tokens, queries, outputs, sets).cpu().numpy()
         return Ranking(found.ids, np.where(found.ids >= 0, cosines, -np.inf))
