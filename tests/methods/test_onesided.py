@@ -53,7 +53,7 @@ def new(static: EncoderConfig) -> New:
 
     def made(cls: type[Any], steps: int = 20, lr: float | None = 0.1, **settings: Any) -> Any:
         given: dict[str, Any] = {"encoder": static, "learn": Learning(steps=steps, batch_size=8, lr=lr)}
-        return cls(**given | settings)
+        return cls(**given | {"frequency_weight": 0.0} | settings)  # scores are cosines
 
     return made
 
@@ -141,7 +141,8 @@ def test_unseen_labels_are_higher_when_they_are_no_negatives(new: New) -> None:
     "switch",
     [
         {"attention": True},
-        {"attention": True, "hard_negatives": 0, "random_negatives": 1},
+        {"attention": True, "hard_negatives": 0},
+        {"attention": True, "pooled_share": 0.0},
         {"label_side": "same"},
         {"label_side": "second"},
         {"label_side": "free"},
@@ -152,6 +153,7 @@ def test_unseen_labels_are_higher_when_they_are_no_negatives(new: New) -> None:
         {"unseen_auxiliary": False},
         {"label_tokens": 1},
         {"temperature": 0.2},
+        {"frequency_weight": 1.0},
         {"random_state": 1},
     ],
     ids="-".join,
@@ -159,6 +161,14 @@ def test_unseen_labels_are_higher_when_they_are_no_negatives(new: New) -> None:
 def test_each_switch_changes_what_is_learned(new: New, switch: dict[str, Any]) -> None:
     base = new(OfDe, 10)
     assert np.abs(scores(replace(base, **switch).fit(DATA)) - scores(base.fit(DATA))).max() > 1e-5
+
+
+def test_a_label_s_frequency_adds_to_its_cosine(new: New) -> None:
+    method = new(OfDe, 3, frequency_weight=1.0).fit(DATA)
+    found = scores(method)
+    method.frequency_weight = 0.0
+    added = 0.05 / 2 * np.log((1 + DATA.counts) / (1 + DATA.counts.max()))
+    np.testing.assert_allclose(found, scores(method) + added, atol=1e-6)
 
 
 @pytest.mark.parametrize("cls", METHODS)
@@ -332,6 +342,7 @@ def test_the_paper_s_numbers() -> None:
         paper.check()
         assert (paper.encoder.kind, paper.learn.epochs, paper.learn.batch_size) == ("distilbert-base-uncased", 50, 256)
         assert (paper.weight_decay, paper.learn.lr, paper.unseen_negatives) == (0.01, 5e-5, True)
+        assert (paper.pooled_share, paper.frequency_weight) == (0, 0)
     assert OfDe.paper().label_encoder == "Salesforce/SFR-Embedding-2_R"
     assert Dpr.paper().label_encoder == ""
 
@@ -349,8 +360,9 @@ def test_a_label_s_text() -> None:
         ({"temperature": 0.0}, "temperature must be above 0"),
         ({"auxiliary": -1.0}, "auxiliary and weight_decay 0 or more"),
         ({"labels_per_batch": 0}, "labels_per_batch must be at least 1"),
-        ({"hard_negatives": -1}, "hard_negatives, random_negatives and evaluations must be 0 or more"),
+        ({"hard_negatives": -1}, "hard_negatives, evaluations and frequency_weight must be 0 or more"),
         ({"held_out": 1.0}, "held_out is a share"),
+        ({"pooled_share": 1.0}, "pooled_share one from 0"),
     ],
 )
 def test_settings_that_cannot_work(settings: dict[str, Any], message: str) -> None:

@@ -22,7 +22,7 @@ def batches(size: int = 3, **settings: Any) -> Batches:
 
 
 def test_a_batch_has_its_labels_and_label_texts_as_documents() -> None:
-    made = batches(6, random_negatives=2)
+    made = batches(6, hard_negatives=3, shortlist=4)
     for number in range(8):
         batch = made(number, np.random.default_rng(number))
         assert batch.n_documents == 2
@@ -35,7 +35,7 @@ def test_a_batch_has_its_labels_and_label_texts_as_documents() -> None:
             assert set(batch.columns[batch.truth[row]]) == set(wanted)
         assert not batch.negatives[:2, batch.columns >= 5].any()
         assert batch.negatives[2:].all()
-        assert (batch.columns[batch.random] < 5).all()
+        assert batch.ranks.tolist() in ([0, 1, 2], [0, 1, 3])  # the first ones, and one of the rest of a shortlist
 
 
 def test_all_labels_that_may_be_negatives_or_as_many_as_asked_for() -> None:
@@ -48,15 +48,15 @@ def test_all_labels_that_may_be_negatives_or_as_many_as_asked_for() -> None:
 
 
 def test_label_sets_for_attention() -> None:
-    batch = batches(100, random_negatives=1, unseen_auxiliary=False)(0, np.random.default_rng(0))
+    batch = batches(100, hard_negatives=2, shortlist=2, unseen_auxiliary=False)(0, np.random.default_rng(0))
+    batch = batch._replace(ranks=np.array([0, 2]))
     logits = torch.from_numpy(np.random.default_rng(1).normal(size=batch.truth.shape).astype(np.float32))
-    sets, truth, negatives = label_sets(logits, batch, hard=1)
+    sets = label_sets(logits, batch)
+    assert sets.shape[1] == batch.truth.sum(axis=1).max() + 2
     for row in range(len(batch.truth)):
         own = sets[row].tolist()
         assert len(set(own)) == len(own)
         assert set(np.flatnonzero(batch.truth[row])) <= set(own)
-        assert set(batch.random.tolist()) <= set(own)
-        wrong = [i for i in np.argsort(-logits[row].numpy()) if not batch.truth[row, i] and i not in batch.random]
-        assert wrong[0] in own
-        assert truth[row].tolist() == batch.truth[row, own].tolist()
-        assert negatives[row].tolist() == batch.negatives[row, own].tolist()
+        may = batch.negatives[row] & ~batch.truth[row]
+        wrong = [int(i) for i in np.argsort(-logits[row].numpy()) if may[i]]
+        assert {wrong[rank] for rank in (0, 2) if rank < len(wrong)} <= set(own)

@@ -109,7 +109,7 @@ class Cosines(torch.autograd.Function):
     ) -> Tensor:
         ctx.save_for_backward(table, queries, outputs, mean, sets)
         ctx.rows = rows
-        found = -(outputs @ mean / mean.norm().clamp(min=SHORT))[sets]  # of documents without tokens
+        found: Tensor = -(outputs @ mean / mean.norm().clamp(min=SHORT))[sets]  # of documents without tokens
         for own, at, bias in groups(rows, sets.shape[1]):
             asked = sets[own]
             found[own] = _cosines(table[rows.ids[at]], bias, queries[asked], outputs[asked], mean)

@@ -22,8 +22,11 @@ temperature 0.05, as in "Dual-Encoders for Extreme Multi-label Classification" (
 - The frozen encoder is the documents' own before training, and the projections start as the identity. Another one is a
   setting (`label_encoder`): its projection starts as the ridge regression to the documents' encoder on label texts.
 - Free weights start as the mean of the label's documents, free queries as 0; there are no constants, as in all cosines.
-- Attention is trained on a label set a document: its labels, the wrong ones that its pooled vector is nearest to, and
-  random ones. The pooled vector is trained beside it by the same loss; at the end it gives shortlists to attention.
+- Attention is asked for a label set a document: its labels, and wrong ones of those that its pooled vector is nearest
+  to. All other labels count in the loss as the pooled vector has them, which is trained beside it by the same loss; at
+  the end it gives shortlists to attention. The score is the mean of both cosines (`pooled_share`).
+- A label's frequency adds to its logit (`frequency_weight`), so that cosines need not say it: frequent labels come
+  first where texts say little, and unseen ones are not pushed away. Ranking puts a document's best 100 in that order.
 - Special tokens of a transformer have no part in attention.
 - `unseen_negatives` is off: labels that nobody has used are read in the auxiliary loss only (`unseen_auxiliary`).
 - A label's text is its name, alternative names and description, cut to `label_tokens`.
@@ -49,7 +52,7 @@ from everylabel.methods.linear import seen_labels
 from everylabel.methods.spread import row_of
 from everylabel.states import below, under
 from everylabel.text.matching import require_texts
-from everylabel.types import Csr, FloatArray, IntArray, Ranking
+from everylabel.types import Csr, FloatArray, IntArray, LongArray, Ranking
 
 if TYPE_CHECKING:
     from everylabel.encoders.base import Encoder, Tokens
@@ -60,6 +63,7 @@ if TYPE_CHECKING:
 
 LabelSide = Literal["free", "second", "same", "frozen"]
 MOST_HELD_OUT = 1_000  # documents of an evaluation
+WEIGHED = 100  # labels that their frequency puts in another order; it takes no label's place among them
 
 
 class Held(NamedTuple):
@@ -72,7 +76,7 @@ class Held(NamedTuple):
 
 @dataclass(kw_only=True)
 class OfDe(Method):
-    """Score = (1 + cosine) / 2. Fit: epochs x (tokens + documents x labels x dim); see onesided_learning.py."""
+    """Score = (1 + cosine) / 2, less for rare labels. Fit: epochs x (tokens + documents x labels x dim)."""
 
     name: ClassVar[str] = "of-de"
 
@@ -89,8 +93,9 @@ class OfDe(Method):
     temperature: float = 0.05
     label_tokens: int = 64  # of a label's text
     labels_per_batch: int | None = None  # None: 5,000; 500 where a transformer reads them in each step
-    hard_negatives: int = 16  # of a document, for attention
-    random_negatives: int = 8  # of all documents of a batch, for attention
+    hard_negatives: int = 8  # of a document, for attention: half of them its best wrong labels
+    pooled_share: float = 0.5  # of the pooled vector's cosine in a score with attention; 0: attention alone
+    frequency_weight: float = 0.5  # of ln(1 + training documents) of a label, beside cosine / temperature
     shortlist: int = 200  # labels of a document that attention puts in order
     index: IndexKind = "auto"
     evaluations: int = 0  # while training, into history_; above 0, documents and labels are held out for them
@@ -102,6 +107,7 @@ class OfDe(Method):
         encoder = EncoderConfig(kind="distilbert-base-uncased", max_tokens=512)
         learn = Learning(epochs=50, batch_size=256, lr=5e-5, layer_lr=5e-5)
         settings: dict[str, Any] = {"document_layer": False, "unseen_negatives": True, "labels_per_batch": 1_000_000}
+        settings |= {"pooled_share": 0.0, "frequency_weight": 0.0}
         if cls().label_side == "frozen":
             settings["label_encoder"] = "Salesforce/SFR-Embedding-2_R"
         return cls(encoder=encoder, learn=learn, **settings)
@@ -126,13 +132,16 @@ class OfDe(Method):
         counts = {name: getattr(self, name) for name in ("label_tokens", "shortlist")} | {"labels": self.most_labels}
         if min(counts.values()) < 1:
             raise ConfigError(f"label_tokens, shortlist and labels_per_batch must be at least 1; got {counts}")
-        if self.hard_negatives < 0 or self.random_negatives < 0 or self.evaluations < 0:
+        if self.hard_negatives < 0 or self.evaluations < 0 or self.frequency_weight < 0:
             raise ConfigError(
-                "hard_negatives, random_negatives and evaluations must be 0 or more; "
-                f"got {self.hard_negatives}, {self.random_negatives} and {self.evaluations}"
+                "hard_negatives, evaluations and frequency_weight must be 0 or more; "
+                f"got {self.hard_negatives}, {self.evaluations} and {self.frequency_weight}"
             )
-        if not 0 < self.held_out < 1:
-            raise ConfigError(f"held_out is a share, above 0 and below 1; got {self.held_out}")
+        if not 0 < self.held_out < 1 or not 0 <= self.pooled_share < 1:
+            raise ConfigError(
+                "held_out is a share above 0 and below 1, pooled_share one from 0 and below 1; "
+                f"got {self.held_out} and {self.pooled_share}"
+            )
 
     @property
     def most_labels(self) -> int:
@@ -159,11 +168,11 @@ class OfDe(Method):
         ranked = order[:n_seen] if self.label_side == "free" else order
 
         def ranker() -> OneSidedRanker:
-            made = OneSidedRanker(encoder, side, self.shortlist)
+            made = OneSidedRanker(encoder, side, self.shortlist, self.pooled_share)
             return made.index_labels(self.index, labels, ranked, len(dataset.labels))
 
         def watch(step: int) -> dict[str, Any]:
-            found = ranker().rank(encoder.tokenize(held.documents.full_texts), 100)
+            found = self._weighed(ranker().rank(encoder.tokenize(held.documents.full_texts), 100), data.counts, 100)
             vectors, _ = label_vectors(labels, len(ranked))
             return row_of(step, found, held.truth, held.hidden, vectors, n_seen)
 
@@ -251,7 +260,14 @@ class OfDe(Method):
 
     def _rank(self, documents: Documents, k: int) -> Ranking:
         require_texts(documents)
-        return self.ranker_.rank(self.ranker_.encoder.tokenize(documents.full_texts), k)
+        found = self.ranker_.rank(self.ranker_.encoder.tokenize(documents.full_texts), max(k, WEIGHED))
+        return self._weighed(found, self.counts_, k)
+
+    def _weighed(self, found: Ranking, counts: LongArray, k: int) -> Ranking:
+        """The same labels with what their frequency adds to a cosine, as in training; half of it to a score."""
+        prior = np.log1p(counts) - np.log1p(counts.max())
+        scores = found.scores + self.frequency_weight * self.temperature / 2 * prior[found.ids]
+        return Ranking.best_of(found.ids, np.clip(scores, 0, 1), k)
 
     def _state(self) -> State:
         return self.ranker_.state("ranker") | under("reader", self.reader_.state()) | {"history": self.history_}
@@ -264,7 +280,12 @@ class OfDe(Method):
         frozen = self._label_encoder if self.label_side == "frozen" else None
         self.reader_ = LabelReader.restored(frozen, below(state, "reader"))
         self.ranker_ = OneSidedRanker.restore(
-            self.encoder, "ranker", state, layer=self.document_layer, shortlist=self.shortlist
+            self.encoder,
+            "ranker",
+            state,
+            layer=self.document_layer,
+            shortlist=self.shortlist,
+            pooled_share=self.pooled_share,
         )
 
 

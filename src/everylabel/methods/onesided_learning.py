@@ -28,7 +28,7 @@ from everylabel.types import Csr, IntArray, LongArray
 if TYPE_CHECKING:
     from everylabel.methods.onesided import OfDe
 
-ALWAYS = 1e6  # beside a logit: positives and random negatives are in a label set before the hard ones
+ALWAYS = 1e6  # beside a logit: positives and the ranks asked for are in a label set before any other
 Row = dict[str, Any]
 
 
@@ -54,7 +54,7 @@ class Batch(NamedTuple):
     columns: IntArray  # the label set, sorted
     truth: NDArray[np.bool_]  # rows x label set
     negatives: NDArray[np.bool_]  # rows x label set: which labels a row is told apart from
-    random: LongArray  # places in the label set: negatives of all rows, for attention
+    ranks: LongArray  # which of a row's wrong labels, best first, are asked for attention
 
 
 @dataclass
@@ -83,16 +83,23 @@ class Batches:
         labels = np.empty(0, np.int64)
         if self.method.auxiliary > 0:
             labels = drawn(self.n_texts, len(rows), number, seed + 1)
-        columns, random = self.columns(rows, labels, rng)
+        columns = self.columns(rows, labels, rng)
         truth = np.zeros((len(rows) + len(labels), len(columns)), bool)
         truth[: len(rows)] = self.pairs.truth[rows][:, columns].toarray() > 0
         truth[len(rows) + np.arange(len(labels)), np.searchsorted(columns, labels)] = True
         negatives = np.ones_like(truth)
         negatives[: len(rows), columns >= self.n_negatives] = False
         texts = Tokens.join([self.pairs.documents.take(rows), self.pairs.texts.take(labels)])
-        return Batch(texts, len(rows), columns, truth, negatives, random)
+        return Batch(texts, len(rows), columns, truth, negatives, self.ranks(rng))
 
-    def columns(self, rows: LongArray, labels: LongArray, rng: np.random.Generator) -> tuple[IntArray, LongArray]:
+    def ranks(self, rng: np.random.Generator) -> LongArray:
+        """Half of them the first ones, half at random from the rest of a shortlist: what attention will see."""
+        n, last = self.method.hard_negatives, self.method.shortlist
+        first = np.arange(min(n - n // 2, last))
+        others = rng.choice(np.arange(len(first), last), min(n // 2, last - len(first)), replace=False)
+        return np.concatenate([first, np.sort(others)])
+
+    def columns(self, rows: LongArray, labels: LongArray, rng: np.random.Generator) -> IntArray:
         """All labels that may be negatives; too many: the rows' own, and random ones up to so many."""
         inside = np.zeros(self.pairs.n_labels, bool)
         inside[self.pairs.truth[rows].indices] = True
@@ -100,10 +107,7 @@ class Batches:
         others = np.flatnonzero(~inside[: self.n_negatives])
         missing = min(max(0, self.method.most_labels - int(inside.sum())), len(others))
         inside[rng.choice(others, missing, replace=False)] = True
-        columns = np.flatnonzero(inside).astype(np.int32)
-        possible = np.flatnonzero(columns < self.n_negatives)
-        some = min(self.method.random_negatives, len(possible))
-        return columns, rng.choice(possible, some, replace=False)
+        return np.flatnonzero(inside).astype(np.int32)
 
     def state_dict(self) -> Row:
         return {"history": self.history}
@@ -118,6 +122,8 @@ class Learner:
     def __init__(self, documents: DocumentSide, labels: LabelModule, pairs: Pairs, method: OfDe) -> None:
         self.documents, self.labels, self.pairs, self.method = documents, labels, pairs, method
         self.both = nn.ModuleDict({"documents": documents, "labels": labels})
+        counts = np.bincount(pairs.truth.indices, minlength=pairs.n_labels)
+        self.prior = torch.from_numpy((method.frequency_weight * np.log1p(counts)).astype(np.float32))
 
     def learn(self, watch: Callable[[int], Row] | None) -> list[Row]:
         method, steps = self.method, self.steps()
@@ -145,34 +151,43 @@ class Learner:
         return int(np.clip(learn.epochs * self.pairs.documents.n_rows / learn.batch_size, FEWEST, MOST))
 
     def loss(self, both: Any, batch: Batch) -> dict[str, Tensor]:
-        """Eq. 4. With attention the pooled vectors are trained, too, by the same loss: they make the shortlists."""
+        """Eq. 4. With attention the pooled vectors are trained, too, by the same loss: they make the shortlists.
+
+        Labels that are not asked for attention count with the pooled vector's score in its loss.
+        """
         read: Read = both["documents"].read(batch.rows)
         labels: Seen = both["labels"](batch.columns)
         logits = read.vectors @ labels.outputs.T / self.method.temperature
-        losses = self._parts("pooled", logits, batch.truth, batch.negatives, batch.n_documents)
+        losses = self._parts("pooled", logits, batch)
         if read.tokens is not None and labels.queries is not None:
-            sets, truth, negatives = label_sets(logits.detach(), batch, self.method.hard_negatives)
+            sets = label_sets(logits.detach(), batch)
             cosines = both["documents"].cosines(read.tokens, labels.queries, labels.outputs, sets)
-            losses |= self._parts("attention", cosines / self.method.temperature, truth, negatives, batch.n_documents)
+            share = self.method.pooled_share
+            mixed = share * logits.gather(1, sets) + (1 - share) * cosines / self.method.temperature
+            logits = logits.scatter(1, sets, mixed)
+            losses |= self._parts("attention", logits, batch)
         return losses
 
-    def _parts(self, name: str, logits: Tensor, truth: Any, negatives: Any, n: int) -> dict[str, Tensor]:
-        losses = {name: decoupled_softmax(logits[:n], truth[:n], negatives[:n])}
+    def _parts(self, name: str, logits: Tensor, batch: Batch) -> dict[str, Tensor]:
+        truth, negatives, n = batch.truth, batch.negatives, batch.n_documents
+        prior = self.prior[torch.from_numpy(batch.columns.astype(np.int64))].to(logits.device)
+        losses = {name: decoupled_softmax(logits[:n] + prior, truth[:n], negatives[:n])}
         if len(logits) > n:
             own = decoupled_softmax(logits[n:], truth[n:], negatives[n:])
             losses[f"{name}/labels"] = self.method.auxiliary * own
         return losses
 
 
-def label_sets(logits: Tensor, batch: Batch, hard: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Each row's labels for attention: its positives, the batch's random negatives, and the best-scored wrong labels.
+def label_sets(logits: Tensor, batch: Batch) -> Tensor:
+    """Places in the label set (rows x labels of a row): a row's positives, the wrong labels of the ranks asked for.
 
-    Places in the label set (rows x labels of a row), and which of them are positives and which are negatives.
+    Rows with fewer positives than others have more of their best wrong labels instead.
     """
     truth, negatives = (torch.from_numpy(mask).to(logits.device) for mask in (batch.truth, batch.negatives))
-    order = logits.masked_fill(~negatives, -torch.inf)
-    order[:, torch.from_numpy(batch.random).to(logits.device)] += ALWAYS
-    order = order.masked_fill(truth, 2 * ALWAYS)
-    size = int(batch.truth.sum(axis=1).max(initial=0)) + len(batch.random) + hard
-    sets = order.topk(min(size, len(batch.columns)), dim=1).indices
-    return sets, truth.gather(1, sets), negatives.gather(1, sets)
+    order = logits.masked_fill(~negatives | truth, -ALWAYS)
+    wrong = order.topk(min(int(batch.ranks.max(initial=-1)) + 1, order.shape[1]), dim=1).indices
+    asked = wrong[:, torch.from_numpy(batch.ranks[batch.ranks < wrong.shape[1]]).to(wrong.device)]
+    order = order.scatter_add(1, asked, torch.full_like(asked, ALWAYS, dtype=order.dtype))
+    order = order.masked_fill(truth, 3 * ALWAYS)
+    size = int(batch.truth.sum(axis=1).max(initial=0)) + asked.shape[1]
+    return order.topk(min(size, order.shape[1]), dim=1).indices

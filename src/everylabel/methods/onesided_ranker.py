@@ -42,8 +42,8 @@ class Span(NamedTuple):
 class OneSidedRanker:
     """`index_labels`, then `rank`."""
 
-    def __init__(self, encoder: Encoder, documents: DocumentSide, shortlist: int) -> None:
-        self.encoder, self.documents, self.shortlist = encoder, documents, shortlist
+    def __init__(self, encoder: Encoder, documents: DocumentSide, shortlist: int, pooled_share: float) -> None:
+        self.encoder, self.documents, self.shortlist, self.pooled_share = encoder, documents, shortlist, pooled_share
         self.vectors: dict[str, FloatArray] = {}  # outputs and queries of all labels, only for attention
 
     def index_labels(self, kind: IndexKind, labels: LabelModule, order: IntArray, n_labels: int) -> Self:
@@ -117,7 +117,8 @@ class OneSidedRanker:
         queries, outputs = (torch.from_numpy(self.vectors[name])[rows] for name in ("queries", "outputs"))
         sets = torch.from_numpy(places.reshape(found.ids.shape))
         cosines = self.documents.cosines(read.tokens, queries, outputs, sets).cpu().numpy()
-        return Ranking(found.ids, np.where(found.ids >= 0, cosines, -np.inf))
+        mixed = self.pooled_share * found.scores + (1 - self.pooled_share) * cosines
+        return Ranking(found.ids, np.where(found.ids >= 0, mixed, -np.inf))
 
     def state(self, prefix: str) -> dict[str, Any]:
         layers = {n: t.cpu().numpy() for n, t in self.documents.state_dict().items() if not n.startswith("encoder.")}
@@ -126,7 +127,16 @@ class OneSidedRanker:
         return encoder | vectors | under(f"{prefix}/documents", layers) | {f"{prefix}/index": self.index}
 
     @classmethod
-    def restore(cls, config: EncoderConfig, prefix: str, state: dict[str, Any], *, layer: bool, shortlist: int) -> Self:
+    def restore(
+        cls,
+        config: EncoderConfig,
+        prefix: str,
+        state: dict[str, Any],
+        *,
+        layer: bool,
+        shortlist: int,
+        pooled_share: float,
+    ) -> Self:
         own = below(state, prefix)
         encoder, vectors = restore_encoder(config, below(own, "encoder")), below(own, "vectors")
         documents = DocumentSide(
@@ -134,7 +144,7 @@ class OneSidedRanker:
         )
         layers = {name: torch.from_numpy(np.array(value)) for name, value in below(own, "documents").items()}
         documents.load_state_dict(layers, strict=False)  # the encoder has its own
-        ranker = cls(encoder, documents.eval(), shortlist)
+        ranker = cls(encoder, documents.eval(), shortlist, pooled_share)
         ranker.vectors, ranker.index = vectors, own["index"]
         return ranker
 
