@@ -26,10 +26,7 @@ RARE = (0.0, 0.1, 0.2, 0.3, 0.5)
 LINEAR: dict[str, dict[str, Any]] = {"default": {}}
 MATCHXML: dict[str, dict[str, Any]] = {
     "default": {},
-    "1 epoch": {"fine_tuning": {"epochs": 1}},
     "lexical dimensions": {"encoder": {"lexical": 768}},
-    "twice the cost of errors": {"solver": {"cost_positive": 4.0, "cost_negative": 2.0}},
-    "all weights of the linear model": {"solver": {"prune": 0.0}},
     "fine-tuned x 0.25": {"tuned_weight": 0.25},
     "encoder not fine-tuned": {"fine_tuning": {"epochs": 0}},
     "sentences x 0": {"sentence_weight": 0.0},
@@ -40,10 +37,6 @@ DEPL: dict[str, dict[str, Any]] = {
     "batches of 128": {"retrieve": {"batch_size": 128}},
     "learning rate x 0.5": {"retrieve": {"lr_share": 0.5}},
     "learning rate x 2": {"retrieve": {"lr_share": 2.0}},
-    "16 epochs": {"retrieve": {"epochs": 16}},
-    "1536 lexical dimensions": {"encoder": {"lexical": 1536}},
-    "temperature 0.1": {"temperature": 0.1},
-    "3000 labels a batch": {"labels_per_batch": 3000},
     "32 tokens": {"description_tokens": 32},
     "64 tokens": {"description_tokens": 64},
     "from a classifier": {"initialise": True},
