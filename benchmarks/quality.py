@@ -178,6 +178,11 @@ def run_cell(row: str, seed: int, data: Path, split: str) -> None:
         "peak_gb": round(costs.peak, 2),
         "diagnostics": method.diagnostics(test) if hasattr(method, "diagnostics") else {},
     }
+    history = getattr(method, "history_", [])
+    if history:
+        about_labels = [history[0]["projection"], history[-1]["projection"]]
+        values["history"] = [{**row, "projection": None} for row in history]
+        values["history"][0]["projection"], values["history"][-1]["projection"] = about_labels
     if spec.get("table", "pairs") == "pairs" and split == "test":
         values["calibration"] = calibration(method, ranking, test, folder, train.counts)
     write_cell(row, seed, split, values, ranking, train, test)

@@ -35,6 +35,11 @@ class Outer:
 
 
 @dataclass(kw_only=True)
+class Outside:
+    table: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(kw_only=True)
 class Tuned:
     inner: Inner = field(default_factory=lambda: Inner(ngrams=3, scale=0.5))
 
@@ -112,6 +117,17 @@ def test_later_layers_win_inside_tables_too() -> None:
 def test_a_wrong_value_is_explained(values: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         build(Outer, values)
+
+
+def test_a_table_that_something_else_knows_takes_plain_values() -> None:
+    given = {"a": 1, "b": {"c": (1, 2)}}
+    found = build(Outside, {"table": given})
+    assert found.table == {"a": 1, "b": {"c": [1, 2]}}  # as it is after saving
+    assert build(Outside, to_dict(found)) == found
+    assert build(Outside, parse_settings(["table.a=1", "table.b.c=[1, 2]"])) == found
+    for value in (3, "x", [1], {"a": Inner()}, {"a": {1}}):
+        with pytest.raises(ConfigError, match="table must be a table of plain values"):
+            build(Outside, {"table": value})
 
 
 def test_a_whole_number_is_a_number() -> None:

@@ -120,11 +120,23 @@ def _convert(hint: Any, value: Any, name: str) -> Any:
         if not isinstance(value, (list, tuple)):
             raise ConfigError(f"{name} must be a list; got {value!r}")
         return tuple(_convert(args[0], item, name) for item in value)
+    if origin is dict:
+        return _table(value, name)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
         return value
     raise ConfigError(f"{name} must be {_spoken(hint)}; got {value!r}")
+
+
+def _table(value: Any, name: str) -> dict[str, Any]:
+    """Settings of something else, which knows what they mean: a copy, of plain values only, as they are saved."""
+    try:
+        if isinstance(value, Mapping):
+            return dict(json.loads(json.dumps(dict(value))))
+    except (TypeError, ValueError):
+        pass
+    raise ConfigError(f"{name} must be a table of plain values, {name}.KEY=VALUE; got {value!r}")
 
 
 def _spoken(hint: Any) -> str:

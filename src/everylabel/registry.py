@@ -104,6 +104,56 @@ METHODS: dict[str, Entry] = {
         "labelled documents",
         "an encoder with one linear classifier per label on top, trained together",
     ),
+    "of-de": Entry(
+        "everylabel.methods.onesided:OfDe",
+        "labelled documents, label texts",
+        "a dual encoder whose label side stays frozen: learns from pairs and keeps labels that nobody has used",
+    ),
+    "of-lan": Entry(
+        "everylabel.methods.onesided:OfLan",
+        "labelled documents, label texts",
+        "of-de with attention: each label looks at the words of a document that matter to it, and shows them",
+    ),
+    "dpr": Entry(
+        "everylabel.methods.onesided:Dpr",
+        "labelled documents, label texts",
+        "two encoders, of documents and of label texts, both trained",
+    ),
+    "dexml": Entry(
+        "everylabel.methods.onesided:Dexml",
+        "labelled documents, label texts",
+        "one encoder of documents and label texts, trained",
+    ),
+    "ova-clf": Entry(
+        "everylabel.methods.onesided:OvaClf",
+        "labelled documents",
+        "of-de with free weights for each label instead of its text",
+    ),
+    "lan": Entry(
+        "everylabel.methods.onesided:Lan",
+        "labelled documents",
+        "of-lan with free weights and queries for each label instead of its text",
+    ),
+    "xml0": Entry(
+        "everylabel.methods.fusion:Xml0",
+        "labelled documents, label texts",
+        "an add-on to any method: labels without documents, from the labels that it finds and from the text",
+    ),
+    "label-fusion": Entry(
+        "everylabel.methods.fusion:LabelFusion",
+        "labelled documents, label texts",
+        "the part of xml0 that makes new labels of those that a method finds",
+    ),
+    "conse": Entry(
+        "everylabel.methods.fusion:Conse",
+        "labelled documents, label texts",
+        "label-fusion without a search: all labels that a method finds, added up",
+    ),
+    "zestxml": Entry(
+        "everylabel.methods.zest:ZestXml",
+        "labelled documents, label texts",
+        "which words of a document go with which words of a label, learned from pairs: labels without documents, too",
+    ),
     "popularity": Entry(
         "everylabel.methods.popularity:Popularity",
         "labelled documents",

@@ -11,7 +11,7 @@ from tests.cli.conftest import Run
 from everylabel.registry import METHODS
 
 COMMANDS = ["demo", "sample", "inspect", "convert", "methods", "fit", "tag", "evaluate", "compare", "curves"]
-GROUPS = {"labels": ["describe"]}
+GROUPS = {"labels": ["describe", "add", "remove", "list"]}
 
 
 @pytest.mark.parametrize("command", COMMANDS + [f"{group} {name}" for group in GROUPS for name in GROUPS[group]])

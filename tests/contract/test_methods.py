@@ -15,7 +15,7 @@ import pytest
 
 import everylabel
 from everylabel import config
-from everylabel.data.dataset import Dataset, Documents, LabelSet, pairs_from_lists
+from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
 from everylabel.errors import ConfigError, DataError, NotFittedError
 from everylabel.methods.base import Method
 from everylabel.registry import METHODS, method_class
@@ -27,11 +27,20 @@ ALSO: list[tuple[str, dict[str, Any]]] = [
     ("xr-linear", {"leaf_size": 4, "arity": 16, "matcher_negatives": True, "tfidf": {"title_weight": 2.0}}),
     ("knn", {"neighbours": 60, "power": 1.0}),
 ]
-# dimensions that a problem this small does not need, and that would take minutes of all fits below
-SMALLER: dict[str, dict[str, Any]] = {
-    name: {"encoder": {"lexical": 64}} for name in ("depl", "depl+cls", "de-ret", "classifier")
-}
-CASES: list[tuple[str, dict[str, Any]]] = [(name, SMALLER.get(name, {})) for name in METHODS] + ALSO
+
+
+def smaller(name: str) -> dict[str, Any]:
+    """Without dimensions and steps that a problem this small does not need: all fits below would take minutes."""
+    found: dict[str, Any] = {}
+    for key, value in config.to_dict(method_class(name)()).items():
+        if isinstance(value, dict) and value.get("lexical", 0) > 64:
+            found[key] = {"lexical": 64}
+        if isinstance(value, dict) and "steps" in value:
+            found[key] = {"steps": 40}
+    return found
+
+
+CASES: list[tuple[str, dict[str, Any]]] = [(name, smaller(name)) for name in METHODS] + ALSO
 HOSTILE = ["", " \n", "İstanbul ΣΑΣ", "e\u0301\u200d🙂👩🏽", "\ud800 \udc00", "\x00", "a" * 5000, "12 _ __ 中文字"]
 
 Case = tuple[str, dict[str, Any]]
@@ -69,6 +78,12 @@ def fitted(case: Case, fit_once: Callable[[str, str], Method]) -> Method:
 def assert_identical(one: Ranking, other: Ranking) -> None:
     np.testing.assert_array_equal(one.ids, other.ids)
     np.testing.assert_array_equal(one.scores, other.scores)
+
+
+def assert_same(one: Ranking, other: Ranking) -> None:
+    """Up to rounding: products of more rows at a time are added up in another order."""
+    np.testing.assert_array_equal(one.ids, other.ids)
+    np.testing.assert_allclose(one.scores, other.scores, atol=1e-6)
 
 
 def assert_ranking(found: Ranking, n_docs: int, k: int, n_labels: int) -> None:
@@ -198,6 +213,53 @@ def test_calibration_keeps_rankings_and_is_saved(fitted: Method, toy: Any, tmp_p
     assert_ranking(found, len(texts), 20, len(toy.train.labels))
     method.save(tmp_path / "calibrated")
     assert_identical(everylabel.load(tmp_path / "calibrated").rank(texts, 20), found)
+
+
+def made_of_others(method: Method) -> bool:
+    """A label that nobody has used is made of those that the document has, whatever the document's words are."""
+    return getattr(method, "weight", None) == 1.0 and hasattr(method, "base")
+
+
+def test_labels_come_and_go(fitted: Method, toy: Any, tmp_path: Path) -> None:
+    fitted.save(tmp_path / "model")
+    method = everylabel.load(tmp_path / "model")  # a copy: the fitted one is only to be read
+    texts, n_labels = toy.single + toy.double + HOSTILE, len(toy.train.labels)
+    before = method.rank(texts, 20)
+    method.add_labels([Label("bird", "penguin colony"), Label("ship", "steam engine", alternatives=("paddle wheel",))])
+    depth = 20 if made_of_others(fitted) else 1
+    found = method.rank(["penguin colony", "a paddle wheel"], depth)
+    assert {n_labels, n_labels + 1} <= set(found.ids.ravel().tolist())
+    added = method.rank(texts, 20)
+    assert_ranking(added, len(texts), 20, n_labels + 2)
+    method.save(tmp_path / "more")
+    method = everylabel.load(tmp_path / "more")
+    assert_identical(method.rank(texts, 20), added)
+    method.remove_labels(["bird", "ship"])
+    assert_same(method.rank(texts, 20), before)
+    first = method.labels_[int(before.ids[0, 0])]
+    method.remove_labels([first.id])
+    found = method.rank(texts, 20)
+    assert_ranking(found, len(texts), 20, n_labels)
+    assert method.labels_.index[first.id] not in found.ids
+    method.save(tmp_path / "fewer")
+    assert_identical(everylabel.load(tmp_path / "fewer").rank(texts, 20), found)
+    assert_same(method.add_labels([first]).rank(texts, 20), before)
+
+
+def test_labels_that_cannot_come_or_go(fitted: Method, toy: Any) -> None:
+    known, before = toy.train.labels[0], fitted.rank(toy.single, 5)
+    for wrong, message in (
+        (known, "in the vocabulary already"),
+        (Label("new", " "), "needs an id and a name"),
+        (Label("", "new"), "needs an id and a name"),
+    ):
+        with pytest.raises(DataError, match=message):
+            fitted.add_labels([Label("penguins", "penguin colony"), wrong])
+    with pytest.raises(DataError, match="'twice' occurs twice"):
+        fitted.add_labels([Label("twice", "one"), Label("twice", "two")])
+    with pytest.raises(DataError, match="'nowhere' is not in the vocabulary"):
+        fitted.remove_labels([known.id, "nowhere"])
+    assert_identical(fitted.rank(toy.single, 5), before)
 
 
 def test_the_dataset_stays_as_it_was(new: Fit, toy: Any) -> None:

@@ -15,7 +15,17 @@ import pytest
 
 from everylabel.errors import DataError
 from everylabel.evaluate.calibration import Bin, Reliability
-from everylabel.evaluate.plots import STYLES, band_plot, frequency_plot, reliability_plot, save_plots, training_plot
+from everylabel.evaluate.plots import (
+    STYLES,
+    band_plot,
+    frequency_plot,
+    history_plot,
+    projection_plot,
+    reliability_plot,
+    save_plots,
+    trade_off_plot,
+    training_plot,
+)
 from everylabel.evaluate.report import CurvePoint, Scores
 
 if TYPE_CHECKING:
@@ -41,6 +51,17 @@ RELIABLE = {
 }
 LINES = [{"step": i, "loss": 2 / i, "lr": 0.1} | ({"score": i / 99} if i % 10 == 0 else {}) for i in range(1, 100)]
 CURVES = {"stage-1": LINES, "stage-2": LINES[:50]}
+WATCHED = [
+    {
+        "step": step,
+        "ndcg@5": 0.5 + step / 100,
+        "zsr@100": None if step == 0 else 0.4,
+        "unseen_participation": 9.0 - step,
+        "projection": {"seen": [[0.1, 0.2], [0.3, -0.2]], "unseen": [[0.5, step / 10]] if step else []},
+    }
+    for step in (0, 4, 8)
+]
+HISTORIES = {"of-de": WATCHED, "dexml": WATCHED[:2]}
 
 
 def figures() -> dict[str, Figure]:
@@ -49,6 +70,9 @@ def figures() -> dict[str, Figure]:
         "bands": band_plot(SYSTEMS),
         "reliability": reliability_plot(RELIABLE, 10),
         "training": training_plot(CURVES),
+        "history": history_plot(HISTORIES),
+        "projection": projection_plot(HISTORIES),
+        "trade-off": trade_off_plot({"of-de": (0.8, 0.5), "svm": (0.84, 0.0)}),
     }
 
 
@@ -61,7 +85,7 @@ def test_files_are_what_their_names_say(tmp_path: Path) -> None:
 
     written = save_plots(figures(), tmp_path / "new")
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == sorted(path.name for path in written)
-    assert len(written) == 8
+    assert len(written) == 2 * len(figures())
     for file in written:
         if file.suffix == ".png":
             pixels = imread(file)
@@ -78,6 +102,9 @@ def test_files_are_what_their_names_say(tmp_path: Path) -> None:
         ("bands", [*NAMES, "P@5 in %", "band of the labels", "100 labels"]),
         ("reliability", ["all: ECE 10.0 %, 100 suggestions", "share of them that is right", "a perfect probability"]),
         ("training", ["stage-1", "stage-2", "step", "loss (running mean)", "score of the evaluation"]),
+        ("history", ["of-de", "dexml", "step", "nDCG@5 in %", "ZSR@100 in %", "unseen labels' directions"]),
+        ("projection", ["of-de, before", "dexml, after", "seen labels", "unseen labels"]),
+        ("trade-off", ["of-de", "svm", "overall: nDCG@5 in %"]),
     ],
 )
 def test_names_axes_and_numbers_can_be_read(tmp_path: Path, picture: str, expected: list[str]) -> None:

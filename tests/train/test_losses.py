@@ -9,7 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from everylabel.train.losses import info_nce, label_regularisation, of_positives, squared_hinge, supervised_contrastive
+from everylabel.train.losses import (
+    decoupled_softmax,
+    info_nce,
+    label_regularisation,
+    of_positives,
+    squared_hinge,
+    supervised_contrastive,
+)
 
 Floats = NDArray[np.float64]
 shapes = given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(1, 7), st.sampled_from([0.05, 0.5, 1.0]))
@@ -126,3 +133,28 @@ def test_padded_places_of_a_shortlist_count_for_nothing() -> None:
     assert logits.grad is not None
     assert logits.grad[0, 2].item() == 0
     assert torch.isfinite(logits.grad).all()
+
+
+def test_decoupled_softmax_pair_by_pair() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(4, 6)) * 5
+    truth = rng.random((4, 6)) < 0.4
+    truth[2] = False
+    negatives = rng.random((4, 6)) < 0.6
+    expected = []
+    for row, positive in np.argwhere(truth):
+        others = [np.exp(scores[row, j]) for j in range(6) if negatives[row, j] and not truth[row, j]]
+        own = np.exp(scores[row, positive])
+        expected.append(-np.log(own / (own + sum(others))))
+    found = decoupled_softmax(torch.from_numpy(scores), truth, negatives)
+    assert float(found) == pytest.approx(np.mean(expected))
+
+
+def test_decoupled_softmax_with_nothing_to_compare_is_0_and_has_a_gradient() -> None:
+    for truth in (np.ones((2, 1), bool), np.zeros((2, 1), bool)):
+        scores = torch.ones((2, 1), requires_grad=True)
+        loss = decoupled_softmax(scores, truth, np.ones((2, 1), bool))
+        loss.backward()  # type: ignore[no-untyped-call]
+        assert float(loss.detach()) == 0
+        assert scores.grad is not None
+        assert torch.isfinite(scores.grad).all()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import Json, Model
+from everylabel.cli.options import Json, Model, OnBadRow
 from everylabel.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
@@ -58,6 +59,70 @@ def describe(
         print()
         rows = [(word, f"{weight:.3f}", "yes" if read else "no") for word, weight, read in found.keywords]
         print_table(("keyword", "weight", "in the text"), rows)
+
+
+@labels.command()
+@guarded
+def add(
+    model: Model,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Vocabulary: .jsonl, .tsv, .csv, .txt, or SKOS.")],
+    on_bad_row: OnBadRow = "error",
+) -> None:
+    """Add labels to a model, without training: it finds them by their texts from now on.
+
+    A label whose id is there already, or that has no name, is an error, and the model stays as it is.
+
+    Example: everylabel labels add MODEL new-labels.jsonl
+    """
+    from everylabel.data import load_labels
+    from everylabel.store import load
+
+    method = load(model)
+    new = load_labels(file, on_bad_row=on_bad_row)
+    method.add_labels(new.labels).save(model)
+    print(f"added {labels_of(len(new))}; {model} has {(~method.hidden_).sum():,} now")
+
+
+@labels.command()
+@guarded
+def remove(
+    model: Model,
+    wanted: Annotated[list[str], typer.Argument(metavar="LABEL...", help="Ids or names of labels.")],
+) -> None:
+    """Remove labels from a model: it does not suggest them any more. `labels add` brings one back.
+
+    Example: everylabel labels remove MODEL "Sea and coast" lighthouses
+    """
+    from everylabel.store import load
+
+    method = load(model)
+    method.remove_labels([find(method.labels_, label) for label in wanted]).save(model)
+    print(f"removed {labels_of(len(wanted))}; {model} has {(~method.hidden_).sum():,} now")
+
+
+@labels.command(name="list")
+@guarded
+def list_labels(model: Model, json: Json = False) -> None:
+    """Print the labels of a model, with how many training documents each has.
+
+    Example: everylabel labels list MODEL | head
+    """
+    from everylabel.store import load
+
+    method = load(model)
+    shown = [i for i in range(len(method.labels_)) if not method.hidden_[i]]
+    if json:
+        rows = [(method.labels_[i], int(method.counts_[i])) for i in shown]
+        print_json([{"id": label.id, "name": label.name, "documents": count} for label, count in rows])
+        return
+    print_table(
+        ("id", "name", "documents"),
+        [(method.labels_[i].id, method.labels_[i].name, f"{method.counts_[i]:,}") for i in shown],
+    )
+
+
+def labels_of(n: int) -> str:
+    return f"{n:,} label" + ("" if n == 1 else "s")
 
 
 def find(known: LabelSet, wanted: str) -> str:

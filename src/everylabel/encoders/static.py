@@ -120,6 +120,7 @@ class StaticEncoder:
         self._module.eval()
         self.dim = self._module.dim
         self._trained = recipe is None
+        self.factors: FloatArray | None = None
         self._fingerprint = Fingerprint(self._module, tokenizer.json, recipe)
 
     @classmethod
@@ -150,9 +151,13 @@ class StaticEncoder:
         """Scale each token's embedding by how rare it is among these rows: ln((1 + rows) / (1 + rows with it)) + 1."""
         ids, _, _ = self._module.distinct(tokens)
         df = np.bincount(ids, minlength=self._module.embedding.num_embeddings)
-        idf = np.log((1 + tokens.n_rows) / (1 + df)) + 1
+        self.scale((np.log((1 + tokens.n_rows) / (1 + df)) + 1).astype(np.float32))
+
+    def scale(self, factors: FloatArray) -> None:
+        """Of each token's embedding. Kept as `factors`: with them it can be made again after it was trained."""
         with torch.no_grad():
-            self._module.embedding.weight.mul_(torch.from_numpy(idf.astype(np.float32))[:, None])
+            self._module.embedding.weight.mul_(torch.from_numpy(factors)[:, None])
+        self.factors = factors
 
     def tokenize(self, texts: Sequence[str], max_tokens: int | None = None) -> Tokens:
         """At most as many tokens a text as are asked for or configured; else all."""

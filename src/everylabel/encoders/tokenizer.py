@@ -59,6 +59,15 @@ class TextTokenizer:
                 advance(len(chunk))
         return Tokens.join(parts)
 
+    def spans(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """All tokens of a text, and from where to where the word reaches in it that each of them is a part of."""
+        encoding = self._tokenizer.encode(_clean(text), add_special_tokens=False)
+        reach: dict[int | None, tuple[int, int]] = {}
+        for word, (start, end) in zip(encoding.word_ids, encoding.offsets, strict=True):
+            first, last = reach.get(word, (start, end))
+            reach[word] = min(first, start), max(last, end)
+        return list(encoding.ids), [reach[word] for word in encoding.word_ids]
+
     def special_ids(self) -> list[int]:
         """The ids of [CLS], [PAD] and the like."""
         return [i for i, token in self._tokenizer.get_added_tokens_decoder().items() if token.special]

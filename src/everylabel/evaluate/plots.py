@@ -150,6 +150,50 @@ def training_plot(curves: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
     return _finished(figure, panels, "Training")
 
 
+def history_plot(histories: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
+    """What one-sided methods watch while they learn: nDCG@5, ZSR@100, and how far the unseen labels are spread.
+
+    Figures 3 and 8 of "Preserving Zero-shot Capability in Supervised Fine-tuning for Multi-label Text Classification".
+    """
+    figure, panels = _new(histories, size=(7, 7.6), n_panels=3)
+    keys = {"ndcg@5": "nDCG@5 in %", "zsr@100": "ZSR@100 in %", "unseen_participation": "unseen labels' directions"}
+    for style, (name, rows) in zip(_styles(histories), histories.items(), strict=True):
+        for panel, (key, label) in zip(panels, keys.items(), strict=True):
+            scale = 100 if label.endswith("%") else 1
+            points = [(row["step"], scale * row[key]) for row in rows if row[key] is not None]
+            panel.plot([step for step, _ in points], [value for _, value in points], label=name, **_line(style))
+            panel.set(ylabel=label, ylim=(0, None))
+    panels[-1].set(xlabel="step")
+    return _finished(figure, panels, "Seen and unseen labels while training", columns=3)
+
+
+def projection_plot(histories: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
+    """Seen and unseen labels' vectors before and after training, two of their dimensions: have the unseen collapsed?
+
+    Figures 4 and 7 of the same paper.
+    """
+    figure, _ = _new(histories, size=(6.4, 0.6 + 3 * len(histories)), n_panels=0)
+    panels = figure.subplots(len(histories), 2, squeeze=False, sharex=True, sharey=True)
+    for row, (name, rows) in zip(panels, histories.items(), strict=True):
+        for axes, state, when in zip(row, (rows[0], rows[-1]), ("before", "after"), strict=True):
+            for kind, marker, colour in (("seen", ".", "#999999"), ("unseen", "x", "#d55e00")):
+                x, y = zip(*(state["projection"][kind] or [(float("nan"), float("nan"))]), strict=True)
+                axes.scatter(x, y, s=14, marker=marker, color=colour, label=f"{kind} labels", linewidths=0.8)
+            axes.set_title(f"{name}, {when}", fontsize=9)
+            axes.set_aspect("equal")
+    return _finished(figure, list(panels.ravel()), "Vectors of labels, first two directions")
+
+
+def trade_off_plot(points: Mapping[str, tuple[float, float]]) -> Figure:
+    """Each system as (overall, zero-shot), from 0 to 1: up and to the right is better. Figure 1 of the same paper."""
+    figure, (axes,) = _new(points, size=(6.4, 5.4 + 0.12 * len(points)))
+    for style, (name, (overall, unseen)) in zip(_styles(points), points.items(), strict=True):
+        axes.plot([100 * overall], [100 * unseen], label=name, **(_line(style) | {"linestyle": "", "markersize": 8}))
+        axes.annotate(name, (100 * overall, 100 * unseen), xytext=(5, 5), textcoords="offset points", fontsize=8)
+    axes.set(xlabel="overall: nDCG@5 in %", ylabel="labels nobody has used: ZSR@100 in %", ylim=(-2, None))
+    return _finished(figure, [axes], "Overall and zero-shot")
+
+
 def _running_mean(values: Sequence[float]) -> list[float]:
     """Over a part of the steps around each one; fewer at both ends. O(n)."""
     sums = [0.0]
@@ -193,6 +237,8 @@ def _new(shown: Mapping[str, Any], size: tuple[float, float] = WIDE, n_panels: i
     if not shown:
         raise DataError("there is nothing to draw; expected at least one result")
     figure = Figure(figsize=size, layout="constrained")
+    if n_panels == 0:  # the caller makes its own
+        return figure, []
     return figure, list(figure.subplots(n_panels, 1, sharex=True, squeeze=False)[:, 0])
 
 

@@ -34,6 +34,13 @@ class ProductIndex:
         index.add(np.asarray(ids, np.int64), unit_rows(np.column_stack([rows, more])))
         return cls(index, longest)
 
+    def add(self, ids: IntArray, rows: FloatArray) -> None:
+        """Rows longer than the longest of the others count as of its length: all the others would have to change."""
+        lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
+        rows = rows * np.minimum(1, self.longest / np.maximum(lengths, 1e-12)).astype(np.float32)
+        more = np.sqrt(np.maximum(self.longest**2 - np.square(rows, dtype=np.float64).sum(axis=1), 0))
+        self.index.add(np.asarray(ids, np.int64), unit_rows(np.column_stack([rows, more])))
+
     def search(self, queries: FloatArray, k: int) -> Ranking:
         """The k largest products of each query, best first; padded with -1 when there are fewer."""
         lengths = np.linalg.norm(queries, axis=1, keepdims=True)

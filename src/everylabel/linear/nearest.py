@@ -32,6 +32,12 @@ class InvertedLists:
         lists.sort_indices()
         return cls(lists, np.arange(matrix.shape[0], dtype=np.int32) if owners is None else owners)
 
+    def of_owners_from(self, first: int) -> InvertedLists:
+        """The rows of the owners from `first` on, which keep their numbers."""
+        row = int(np.searchsorted(self.owners, first))
+        lists = csr_matrix(self.lists[:, row:])
+        return InvertedLists(lists, self.owners[row:])
+
     def nearest(self, vectors: Csr, k: int) -> Ranking:
         """The k owners with the largest dot product with each vector; those that share no feature are not found."""
         from everylabel.linear import scoring

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from everylabel.data.dataset import Dataset, Documents, LabelSet, pairs_in
+import numpy as np
+
+from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_in
 from everylabel.errors import ConfigError, DataError, NotFittedError
 from everylabel.methods.calibrate import DEPTH, Calibration
+from everylabel.methods.vocabulary import Hidden, Newcomers, checked_new, places, rank_visible
 from everylabel.types import LongArray, Ranking
 
 State = dict[str, Any]
@@ -42,6 +45,9 @@ class Method(ABC):
         self.counts_: LongArray = dataset.counts
         self.n_train_: int = len(dataset)
         self.calibration_: Calibration | None = None
+        self.hidden_: Hidden = np.zeros(len(dataset.labels), np.bool_)
+        self.newcomers_: Newcomers | None = None
+        self.n_fitted_: int = len(dataset.labels)
         self._fit(dataset)
         return self
 
@@ -63,6 +69,29 @@ class Method(ABC):
         self.calibration_ = Calibration.learn(ranking, pairs)
         return self
 
+    def add_labels(self, labels: Iterable[Label]) -> Self:
+        """New labels are ranked from now on, by their texts, without training; they come after all others.
+
+        A label that was removed comes back as it was. Any label that cannot be added is an error, and none is added.
+        """
+        self._require_fitted()
+        fresh, back = checked_new(self.labels_, self.hidden_, labels)
+        if fresh:
+            first = len(self.labels_)
+            whole = LabelSet(self.labels_.labels + tuple(fresh))
+            self._add_labels(whole, first)
+            self.labels_ = whole
+            self.counts_ = np.concatenate([self.counts_, np.zeros(len(fresh), self.counts_.dtype)])
+            self.hidden_ = np.concatenate([self.hidden_, np.zeros(len(fresh), np.bool_)])
+        self.hidden_[back] = False
+        return self
+
+    def remove_labels(self, ids: Iterable[str]) -> Self:
+        """These labels are not ranked any more. An id that is not there is an error, and none is removed."""
+        self._require_fitted()
+        self.hidden_[places(self.labels_, self.hidden_, ids)] = True
+        return self
+
     def save(self, path: str | Path, *, overwrite: bool = True) -> None:
         """Write the model folder, atomically; see `everylabel.store`."""
         from everylabel.store import save_method
@@ -76,13 +105,19 @@ class Method(ABC):
     def state(self) -> State:
         self._require_fitted()
         calibration = {} if self.calibration_ is None else self.calibration_.state()
-        return {"counts": self.counts_, "n_train": self.n_train_, **calibration, **self._state()}
+        newcomers = {} if self.newcomers_ is None else self.newcomers_.state()
+        vocabulary = {"hidden": np.flatnonzero(self.hidden_), "n_fitted": self.n_fitted_, **newcomers}
+        return {"counts": self.counts_, "n_train": self.n_train_, **vocabulary, **calibration, **self._state()}
 
     def restore(self, labels: LabelSet, state: State) -> Self:
         self.labels_ = labels
         self.counts_ = state["counts"]
         self.n_train_ = state["n_train"]
         self.calibration_ = Calibration.restored(state)
+        self.hidden_ = np.zeros(len(labels), np.bool_)
+        self.hidden_[state["hidden"]] = True
+        self.n_fitted_ = state["n_fitted"]
+        self.newcomers_ = Newcomers.restored(state)
         self._restore(state)
         return self
 
@@ -94,7 +129,16 @@ class Method(ABC):
         documents = Documents.of(texts)
         if len(documents) == 0:
             return Ranking.empty(0, k)
-        return self._rank(documents, min(k, len(self.labels_))).top(k)
+        return rank_visible(lambda depth: self._ranked(documents, depth), self.hidden_, k).top(k)
+
+    def _ranked(self, documents: Documents, k: int) -> Ranking:
+        """Of all labels, hidden ones too."""
+        found = self._rank(documents, k)
+        return found if self.newcomers_ is None else self.newcomers_.beside(found, documents, k)
+
+    def _add_labels(self, labels: LabelSet, first: int) -> None:  # noqa: ARG002
+        """Make the labels from place `first` on known to `_rank`. Those who cannot have them found by their words."""
+        self.newcomers_ = Newcomers.of(labels, self.n_fitted_)
 
     def _require_fitted(self) -> None:
         if not hasattr(self, "labels_"):

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from everylabel.data.dataset import Dataset, Documents, pairs_in
+from everylabel.data.dataset import Dataset, Documents, LabelSet, pairs_in
 from everylabel.data.splits import in_order_of_ids, ranks
 from everylabel.encoders.base import EncoderConfig, Tokens
 from everylabel.errors import ConfigError, DataError
@@ -214,8 +214,8 @@ class Depl(Classifier):
             labels, self._words(), keywords, lambda texts: tokenize(texts).lengths, room
         )
         used = dataset.counts > 0
-        full = self._tokens(self.descriptions_, used, tokenize)
-        plain = self._tokens(self.descriptions_.without_keywords(), np.zeros_like(used), tokenize)
+        full = self._tokens(labels, self.descriptions_, used, tokenize)
+        plain = self._tokens(labels, self.descriptions_.without_keywords(), np.zeros_like(used), tokenize)
         order = seen_first(dataset)
         texts = Texts(full.take(order), plain.take(order), self.plain_share if self.keywords.per_label else 0.0)
         if self.starts_from_classifier:
@@ -224,10 +224,18 @@ class Depl(Classifier):
         head = Head(learner.head_rows(), seen_labels(dataset)) if self.joint else None
         self.ranker_ = ranker.index_labels(self.index, full, head, len(labels))
 
-    def _tokens(self, descriptions: Descriptions, used: Any, tokenize: Any) -> Tokens:
+    def _add_labels(self, labels: LabelSet, first: int) -> None:
+        new = labels.subset(range(first, len(labels)))
+        whole = self.descriptions_.with_more(len(new))
+        plain = Descriptions(whole.words, whole.keywords[first:], whole.read[first:])
+        tokens = self._tokens(new, plain, np.zeros(len(new), bool), self.ranker_.encoder.tokenize)
+        self.ranker_.add_labels(tokens, first)
+        self.descriptions_ = whole
+
+    def _tokens(self, labels: LabelSet, descriptions: Descriptions, used: Any, tokenize: Any) -> Tokens:
         from everylabel.train.batches import interleaved
 
-        names, given = descriptions.texts(self.labels_, used)
+        names, given = descriptions.texts(labels, used)
         room = self.description_tokens
         return interleaved(tokenize(names, room), tokenize(given, room))
 

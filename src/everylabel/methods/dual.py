@@ -141,6 +141,14 @@ class DualRanker:
             self.rows = {}
         return self
 
+    def add_labels(self, texts: Tokens, first: int) -> None:
+        """Labels from place `first` on, by their texts; they have no row in the head."""
+        rows = self.vectors(self.dual.labels, texts)
+        self.parts["texts"].add(np.arange(first, first + len(rows), dtype=np.int32), rows)
+        if self.rows:
+            self.rows["texts"] = np.concatenate([self.rows["texts"], rows])
+            self.head_row = np.concatenate([self.head_row, np.full(len(rows), -1, np.int32)])
+
     def rank(self, documents: Documents, k: int, n_labels: int) -> Ranking:
         require_texts(documents)
         vectors = self.vectors(self.dual.documents, self.encoder.tokenize(documents.full_texts))

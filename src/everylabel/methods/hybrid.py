@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from everylabel.data.dataset import Dataset, Documents
+from everylabel.data.dataset import Dataset, Documents, LabelSet
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError
 from everylabel.index.build import IndexKind
@@ -89,6 +89,12 @@ class Hybrid(Method):
         if self.combine == "ranks":
             return combined(by_rank(words), [by_rank(part) for part in vectors], weights, k)
         return combined(words, vectors, [2 * weight for weight in weights], k)  # twice: a score is (1 + cosine) / 2
+
+    def _add_labels(self, labels: LabelSet, first: int) -> None:
+        self.matcher_.extend(labels)
+        for tower in (self.tower_, self.learned_):
+            if tower is not None:
+                tower.add_labels(labels, first)
 
     def _read(self, documents: Documents, tower: Tower) -> FloatArray:
         """How much an encoder's word counts: by the share of the document that it reads."""

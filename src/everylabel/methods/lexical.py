@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from everylabel.data.dataset import Dataset, Documents
+from everylabel.data.dataset import Dataset, Documents, LabelSet
 from everylabel.errors import ConfigError
 from everylabel.methods.base import Method, State
 from everylabel.text.matching import LabelMatcher, MatchConfig
@@ -37,6 +37,9 @@ class TfidfMatch(Method):
 
     def _rank(self, documents: Documents, k: int) -> Ranking:
         return self.matcher_.rank(documents, k)
+
+    def _add_labels(self, labels: LabelSet, first: int) -> None:  # noqa: ARG002
+        self.matcher_.extend(labels)
 
     def _state(self) -> State:
         return self.matcher_.state("match")

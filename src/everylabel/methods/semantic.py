@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from everylabel.data.dataset import Dataset, Documents
+from everylabel.data.dataset import Dataset, Documents, LabelSet
 from everylabel.encoders.base import EncoderConfig
 from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
@@ -37,6 +37,9 @@ class Semantic(Method):
 
     def _rank(self, documents: Documents, k: int) -> Ranking:
         return self.tower_.rank(documents, k)
+
+    def _add_labels(self, labels: LabelSet, first: int) -> None:
+        self.tower_.add_labels(labels, first)
 
     def _state(self) -> State:
         return self.tower_.state("tower")

@@ -72,6 +72,12 @@ class Tower:
         self.index.add(np.arange(len(texts)), self.encoder.encode(texts))
         return self
 
+    def add_labels(self, labels: LabelSet, first: int) -> None:
+        """Those from place `first` on."""
+        texts, owners = label_texts(labels.subset(range(first, len(labels))))
+        self.index.add(len(self.owners) + np.arange(len(texts)), self.encoder.encode(texts))
+        self.owners = np.concatenate([self.owners, np.int32(first) + owners])
+
     def rank(self, documents: Documents, k: int) -> Ranking:
         """The best of a label's texts counts, and with passages="max" the best of a document's passages."""
         require_texts(documents)

@@ -183,6 +183,13 @@ class Descriptions:
         text = " ".join(filter(None, [self._text(labels, label, used), labels[label].description]))
         return Description(labels[label].id, labels[label].name, text, keywords)
 
+    def with_more(self, n: int) -> Descriptions:
+        """So many labels more, without keywords."""
+        indptr = np.concatenate([self.keywords.indptr, np.full(n, self.keywords.indptr[-1])])
+        shape = (self.keywords.shape[0] + n, self.keywords.shape[1])
+        keywords = csr_matrix((self.keywords.data, self.keywords.indices, indptr), shape=shape)
+        return Descriptions(self.words, keywords, np.concatenate([self.read, np.zeros(n, self.read.dtype)]))
+
     def without_keywords(self) -> Descriptions:
         return Descriptions(self.words, self.keywords, np.zeros_like(self.read))
 

@@ -83,6 +83,19 @@ class LabelMatcher:
         self.lists_ = InvertedLists.of(self.words_.transform(own), owners)
         return self
 
+    def extend(self, labels: LabelSet) -> None:
+        """These labels from now on: those of the fit and new ones. O(all label texts).
+
+        How rare a word of the new ones is in the documents is not known: it counts as the rarest.
+        """
+        texts, owners = label_texts(labels)
+        own = lemmatised(texts, self.config.language)
+        words = self._vocabulary().fit(own)
+        known = dict(zip(self.words_.hashes_.tolist(), self.words_.idf_.tolist(), strict=True))
+        rarest = max(known.values(), default=1.0)
+        words.idf_ = np.array([known.get(term, rarest) for term in words.hashes_.tolist()], np.float64)
+        self.words_, self.lists_ = words, InvertedLists.of(words.transform(own), owners)
+
     def rank(self, documents: Documents, k: int) -> Ranking:
         """Scores from 0 to 1; labels that share no word with the document are not ranked."""
         require_texts(documents)

@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-__all__ = ["info_nce", "label_regularisation", "of_positives", "squared_hinge", "supervised_contrastive"]
+__all__ = [
+    "decoupled_softmax",
+    "info_nce",
+    "label_regularisation",
+    "of_positives",
+    "squared_hinge",
+    "supervised_contrastive",
+]
+NOWHERE = -1e4  # a logit that counts for nothing; minus infinity has no gradient where a row has no negative
 
 
 def info_nce(x: Tensor, y: Tensor, temperature: float = 1.0) -> Tensor:
@@ -46,6 +54,18 @@ def of_positives(logits: Tensor, positives: Tensor | NDArray[np.bool_]) -> Tenso
     counts = mask.sum(dim=1)
     losses = -shares.masked_fill(~mask, 0).sum(dim=1) / counts.clamp(min=1)
     return losses.sum() / (counts > 0).sum().clamp(min=1)
+
+
+def decoupled_softmax(logits: Tensor, positives: Any, negatives: Any) -> Tensor:
+    """The mean over all pairs of -log(exp(s_p) / (exp(s_p) + the sum over the row's negatives of exp(s_n))).
+
+    "Dual-Encoders for Extreme Multi-label Classification" (DEXML): a row's positives do not compete with each other.
+    What is neither positive nor negative has no part in it; 0 comes out when there is no positive.
+    """
+    mask = _as_mask(positives, logits)
+    others = logits.masked_fill(mask | ~_as_mask(negatives, logits), NOWHERE).logsumexp(dim=1, keepdim=True)
+    losses = functional.softplus(others - logits).masked_fill(~mask, 0)
+    return losses.sum() / mask.sum().clamp(min=1)
 
 
 def squared_hinge(scores: Tensor, positives: Any, there: Any) -> Tensor:

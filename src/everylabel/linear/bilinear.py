@@ -1,0 +1,106 @@
+"""The compiled part of a sparse bilinear model: score(x, z) = bias + the sum over (f, g) of x_f W_fg z_g.
+
+W is kept by its label features g: a row of `w` lists the document features f that go with g, so that a pair costs the
+lengths of its label features' rows. Documents and labels are csr.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from everylabel.linear.scoring import _push, _sort_heap
+
+
+@njit(nogil=True, cache=True)
+def learn_pairs(
+    order: Any,
+    x: Any,
+    pairs: Any,
+    plain: Any,
+    own: Any,
+    z: Any,
+    w: Any,
+    squares: Any,
+    bias: Any,
+    lr: Any,
+    n_features: Any,
+    cost_positive: Any,
+) -> Any:
+    """One pass over the documents in this order: logistic loss, steps as in Adagrad. Returns the mean loss.
+
+    `x`, `z` and `w` are (indptr, indices, values); w's values, `squares` (of the gradients so far) and `bias`
+    (value, squares) change. `pairs` are (indptr, labels, hits) by document. Where `plain` of a pair is set, label
+    features from `own` on are left out.
+    """
+    x_indptr, x_indices, x_values = x
+    pair_indptr, pair_labels, pair_hits = pairs
+    z_indptr, z_indices, z_values = z
+    w_indptr, w_indices, w_values = w
+    there = np.zeros(n_features, np.float32)
+    loss = 0.0
+    for d in order:
+        for i in range(x_indptr[d], x_indptr[d + 1]):
+            there[x_indices[i]] = x_values[i]
+        for p in range(pair_indptr[d], pair_indptr[d + 1]):
+            label = pair_labels[p]
+            margin = bias[0]
+            for i in range(z_indptr[label], z_indptr[label + 1]):
+                g = z_indices[i]
+                if plain[p] and g >= own:
+                    continue
+                for e in range(w_indptr[g], w_indptr[g + 1]):
+                    margin += z_values[i] * w_values[e] * there[w_indices[e]]
+            sign = 1.0 if pair_hits[p] else -1.0
+            cost = cost_positive if pair_hits[p] else 1.0
+            loss += cost * np.log1p(np.exp(-sign * margin))
+            step = -sign * cost / (1.0 + np.exp(sign * margin))
+            bias[1] += step * step
+            bias[0] -= lr * step / np.sqrt(bias[1])
+            for i in range(z_indptr[label], z_indptr[label + 1]):
+                g = z_indices[i]
+                if plain[p] and g >= own:
+                    continue
+                for e in range(w_indptr[g], w_indptr[g + 1]):
+                    if there[w_indices[e]] != 0:
+                        gradient = step * z_values[i] * there[w_indices[e]]
+                        squares[e] += gradient * gradient
+                        w_values[e] -= lr * gradient / np.sqrt(squares[e])
+        for i in range(x_indptr[d], x_indptr[d + 1]):
+            there[x_indices[i]] = 0
+    return loss / max(len(pair_labels), 1)
+
+
+@njit(nogil=True, cache=True)
+def rank_labels(first: Any, last: Any, x: Any, by_feature: Any, by_word: Any, bias: Any, out: Any) -> None:
+    """The best labels of documents first..last by the logistic function of their scores, those that share something.
+
+    `by_feature` is W by its document features, `by_word` the labels by their features: (indptr, indices, values) each.
+    """
+    x_indptr, x_indices, x_values = x
+    w_indptr, w_indices, w_values = by_feature
+    z_indptr, z_indices, z_values = by_word
+    out_ids, out_scores, n_labels = out
+    vector = np.zeros(len(z_indptr) - 1, np.float32)
+    totals = np.zeros(n_labels, np.float32)
+    touched = np.zeros(n_labels, np.bool_)
+    for d in range(first, last):
+        vector[:] = 0
+        totals[:] = 0
+        touched[:] = False
+        for i in range(x_indptr[d], x_indptr[d + 1]):
+            for e in range(w_indptr[x_indices[i]], w_indptr[x_indices[i] + 1]):
+                vector[w_indices[e]] += x_values[i] * w_values[e]
+        for g in range(len(vector)):
+            if vector[g] != 0:
+                for i in range(z_indptr[g], z_indptr[g + 1]):
+                    totals[z_indices[i]] += vector[g] * z_values[i]
+                    touched[z_indices[i]] = True
+        size = 0
+        for label in range(n_labels):
+            if touched[label]:
+                score = np.float32(1) / (np.float32(1) + np.exp(-(totals[label] + bias)))
+                size = _push(out_ids[d], out_scores[d], size, np.int32(label), score)
+        _sort_heap(out_ids[d], out_scores[d], size)

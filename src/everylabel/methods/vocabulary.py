@@ -1,0 +1,109 @@
+"""Labels that come and go after the fit: what may be added, what is hidden, and who ranks what a method cannot.
+
+A label keeps its place for good: added ones come after the others, and a removed one is only hidden, so that ids in
+saved rankings stay true and its learned weights are there when it comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everylabel.data.dataset import Documents, Label, LabelSet
+from everylabel.errors import DataError
+from everylabel.states import below, under
+from everylabel.text.matching import LabelMatcher, MatchConfig
+from everylabel.types import Ranking
+
+Hidden = NDArray[np.bool_]
+
+
+def checked_new(known: LabelSet, hidden: Hidden, labels: Iterable[Label]) -> tuple[list[Label], list[int]]:
+    """(labels that are new, places of removed labels that come back as they were), or an error and nothing done."""
+    fresh: list[Label] = []
+    back: list[int] = []
+    for label in labels:
+        if not label.id.strip() or not label.name.strip():
+            raise DataError(
+                f"a label needs an id and a name; got id {label.id!r} and name {label.name!r}: nothing was added"
+            )
+        at = known.index.get(label.id)
+        if at is None:
+            fresh.append(label)
+        elif not hidden[at]:
+            raise DataError(
+                f"label id {label.id!r} is in the vocabulary already, as {known[at].name!r}; nothing was added: give "
+                "the new label another id, or leave it out"
+            )
+        elif known[at] != label:
+            raise DataError(
+                f"label id {label.id!r} was removed, and its texts were others ({known[at].name!r}); nothing was "
+                "added: give the new label another id"
+            )
+        else:
+            back.append(at)
+    LabelSet.of(fresh)  # an id twice among them is an error
+    return fresh, back
+
+
+def places(known: LabelSet, hidden: Hidden, ids: Iterable[str]) -> list[int]:
+    """Where these labels are, or an error for one that is not there."""
+    found = []
+    for label in ids:
+        at = known.index.get(label)
+        if at is None or hidden[at]:
+            raise DataError(
+                f"label {label!r} is not in the vocabulary; nothing was removed: see everylabel labels list"
+            )
+        found.append(at)
+    return found
+
+
+def rank_visible(rank: Callable[[int], Ranking], hidden: Hidden, k: int) -> Ranking:
+    """The k best labels that are not hidden; `rank(k)` gives the k best of all. Asks deeper only as far as needed."""
+    if not hidden.any():
+        return rank(min(k, len(hidden)))
+    ask = min(len(hidden), k + min(k, int(hidden.sum())))
+    while True:
+        found = rank(ask)
+        shown = Ranking.best_of(np.where(hidden[found.ids], -1, found.ids), found.scores, k)
+        enough = (shown.ids[:, -1] >= 0) | (found.ids[:, -1] < 0)
+        if ask >= len(hidden) or enough.all():
+            return shown
+        ask = min(len(hidden), 2 * ask)
+
+
+class Newcomers:
+    """Labels added to a method that ranks only labels with pairs: found by their words, as `tfidf` does.
+
+    Both kinds of score are from 0 to 1 and stand in one ranking, but a cosine of words is no probability of a
+    classifier: a method that reads label texts places new labels better. O(label texts) to add.
+    """
+
+    def __init__(self, matcher: LabelMatcher) -> None:
+        self.matcher = matcher
+
+    @classmethod
+    def of(cls, labels: LabelSet, first: int) -> Newcomers:
+        """Of the labels from place `first` on; how rare a word is goes by all label texts."""
+        matcher = LabelMatcher(MatchConfig()).fit(Documents.of([]), labels)
+        matcher.lists_ = matcher.lists_.of_owners_from(first)
+        return cls(matcher)
+
+    def beside(self, own: Ranking, documents: Documents, k: int) -> Ranking:
+        if documents.features is not None:  # a bag of words has no words to match
+            return own
+        found = self.matcher.rank(documents, k)
+        ids, scores = (np.concatenate(parts, axis=1) for parts in zip(own, found, strict=True))
+        return Ranking.best_of(ids, scores, k)
+
+    def state(self) -> dict[str, Any]:
+        return under("newcomers", self.matcher.state("match"))
+
+    @classmethod
+    def restored(cls, state: dict[str, Any]) -> Newcomers | None:
+        own = below(state, "newcomers")
+        return cls(LabelMatcher(MatchConfig()).restore("match", own)) if own else None

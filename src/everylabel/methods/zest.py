@@ -1,0 +1,257 @@
+"""ZestXML: words of a document matched with words of a label by a sparse table that is learned from pairs.
+
+"Generalized Zero-Shot Extreme Multi-label Learning". score(x, l) = x W z_l for TF-IDF vectors of document and label; W
+is sparse: the entries with the strongest association in X^T Y Z, then their weights are learned on positives and on
+negatives from a shortlist. An unseen label is ranked by the words that it shares with seen ones.
+Deviations:
+- Association is what goes beyond chance (X is centred), not the plain product: else common words take all entries.
+- A fixed number of document words for each label word, instead of a fixed number a document word.
+- W always has the word itself: one that no seen label has counts as much as the others on average.
+- A label's vector is the mean of those of its name, alternatives and description, in base forms.
+- Each seen label has one more feature, itself, so that it can have words of its own (the paper's data have it for all
+  labels). Half of the pairs are learned without it, because unseen labels have only words.
+- Negatives: the shortlist of the associations, then that of the learned weights, and random labels. Logistic loss by
+  Adagrad, a few passes, instead of the paper's solver. No second classifier is mixed in.
+Cost: fit pairs x label words x document words for the associations, by blocks; a pass over the pairs costs pairs x
+label words x `entries`. A document: the entries of its words, and the labels of the label words that they lead to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, hstack, vstack
+
+from everylabel.data.dataset import Dataset, Documents, contains
+from everylabel.data.splits import in_order_of_ids, ranks
+from everylabel.errors import ConfigError
+from everylabel.methods.base import Method, State
+from everylabel.parallel import for_each_part
+from everylabel.progress import task
+from everylabel.text.lemmas import check_language, lemmatised, stop_words
+from everylabel.text.matching import label_texts
+from everylabel.text.tfidf import DocumentFeatures, Tfidf, TfidfConfig
+from everylabel.types import Csr, Ranking
+from everylabel.vectors import unit_rows
+
+_BLOCK = 256  # label features whose associations are there at a time
+_START = 5.0  # margin of a perfect match before anything is learned
+_START_OWN = 1.0  # of the label's own feature
+_START_BIAS = -3.0
+_ROUNDS = 2  # shortlists: of the associations, then of what was learned
+
+
+class Table(NamedTuple):
+    """W by label features: csr (label features, document features), and the constant."""
+
+    weights: Csr
+    bias: float
+
+
+@dataclass(kw_only=True)
+class ZestXml(Method):
+    """Score = the logistic function of x W z. Ranks labels of which the document leads to some word."""
+
+    name: ClassVar[str] = "zestxml"
+
+    tfidf: TfidfConfig = field(default_factory=TfidfConfig)
+    language: str = "en"  # whose base forms and function words; "none": words as they are
+    entries: int = 200  # document words for each label word
+    same_word: float = 2.0  # start of a label word's own entry; all others of it together have length 1
+    negatives: int = 20  # of a document from the shortlist, and half as many at random
+    plain_share: float = 0.5  # of the pairs, learned without the label's own feature
+    epochs: int = 3  # passes over the pairs, for each of two shortlists
+    lr: float = 0.03
+    cost_positive: float = 2.0  # loss weight of true pairs
+
+    def check(self) -> None:
+        self.tfidf.check()
+        check_language(self.language)
+        if self.entries < 1 or self.negatives < 1 or self.epochs < 1:
+            raise ConfigError(
+                f"entries, negatives and epochs must be at least 1; got {self.entries}, {self.negatives} "
+                f"and {self.epochs}"
+            )
+        if min(self.lr, self.cost_positive, self.same_word) <= 0 or not 0 <= self.plain_share <= 1:
+            raise ConfigError(
+                f"lr, cost_positive and same_word must be above 0 and plain_share from 0 to 1; got {self.lr}, "
+                f"{self.cost_positive}, {self.same_word} and {self.plain_share}"
+            )
+
+    def _fit(self, dataset: Dataset) -> None:
+        ordered = in_order_of_ids(dataset)
+        self.features_ = DocumentFeatures(self.tfidf)
+        X = self.features_.fit_transform(self._read(ordered.documents))
+        Z, names = self._label_features(ordered)
+        same = same_words(names, self.features_, (Z.shape[1], X.shape[1]))
+        own = len(names)  # the first label feature that is a label itself
+        table = associated(X, ordered.required_pairs, Z, same * np.float32(self.same_word), own, self.entries)
+        rng = np.random.default_rng(self.random_state)
+        for _ in range(_ROUNDS):
+            table = self._learned(X, ordered.required_pairs, Z, table, same, own, rng)
+        place = ranks(dataset.labels.ids)
+        self.table_, self.labels_by_word_ = by_document_words(table), csr_matrix(Z[place].T)
+        self.bias_ = table.bias
+
+    def _read(self, documents: Documents) -> Documents:
+        """In base forms; a bag of words as it is."""
+        if documents.features is not None:
+            return documents
+        texts, titles = (lemmatised(part, self.language) for part in (documents.texts, documents.titles))
+        return replace(documents, texts=texts, titles=titles)
+
+    def _label_features(self, dataset: Dataset) -> tuple[Csr, list[str]]:
+        """Labels x (words, then one feature for each seen label), and the words."""
+        labels = dataset.labels
+        texts, owners = label_texts(labels)
+        fields = self.features_.fields_
+        ngrams = fields["all"].ngrams_ if fields else 1
+        stop = (*self.tfidf.stop_words, *stop_words(self.language))
+        config = replace(self.tfidf, ngrams=ngrams, min_df=1, max_df=1.0, stop_words=stop)
+        words = Tfidf(config=config)
+        vectors = words.fit_transform(lemmatised(texts, self.language))
+        of_label = csr_matrix((np.ones(len(texts), np.float32), (owners, np.arange(len(texts)))))
+        seen = np.flatnonzero(dataset.counts)
+        own = csr_matrix((np.ones(len(seen), np.float32), (seen, np.arange(len(seen)))), shape=(len(labels), len(seen)))
+        return hstack([unit_rows(of_label @ vectors), own], format="csr", dtype=np.float32), words.names_
+
+    def _learned(
+        self, X: Csr, pairs: Csr, Z: Csr, table: Table, same: Csr, own: int, rng: np.random.Generator
+    ) -> Table:
+        """Weights after `epochs` passes over true pairs and the wrong labels that the table ranks highest."""
+        from everylabel.linear.bilinear import learn_pairs
+
+        labelled = np.flatnonzero(np.diff(pairs.indptr))
+        candidates = self._candidates(X, pairs, Z, table, rng)
+        weights = table.weights.copy()
+        squares = np.full(weights.nnz, 1e-2, np.float32)
+        untouched = squares.copy()
+        bias = np.array([table.bias, 1.0])
+        with task("label words", self.epochs) as advance:
+            for _ in range(self.epochs):
+                plain = rng.random(len(candidates[1])) < self.plain_share
+                learn_pairs(
+                    labelled[rng.permutation(len(labelled))],
+                    parts(X),
+                    candidates,
+                    plain,
+                    own,
+                    parts(Z),
+                    parts(weights),
+                    squares,
+                    bias,
+                    np.float32(self.lr),
+                    X.shape[1],
+                    self.cost_positive,
+                )
+                advance(1)
+        new = squares == untouched
+        itself = in_matrix(weights, same)
+        known = weights.data[itself & ~new]
+        if len(known):
+            weights.data[itself & new] = known.mean()
+        return Table(weights, float(bias[0]))
+
+    def _candidates(self, X: Csr, pairs: Csr, Z: Csr, table: Table, rng: np.random.Generator) -> Any:
+        """(indptr, labels, hits): each document's labels, the best wrong ones and some at random; all of them seen."""
+        seen = np.unique(pairs.indices)
+        most = self.negatives + int(np.diff(pairs.indptr).max())
+        found = ranked(X, by_document_words(table), csr_matrix(Z[seen].T), table.bias, min(len(seen), most))
+        ids = np.where(found.ids >= 0, seen[found.ids], -1)
+        wrong = np.where(contains(pairs, ids), -1, ids)
+        place = np.where(wrong >= 0, np.cumsum(wrong >= 0, axis=1), 0)
+        rows, columns = np.nonzero((place > 0) & (place <= self.negatives))
+        random = rng.choice(seen, (len(ids), max(1, self.negatives // 2)))
+        at = (
+            np.concatenate([rows, np.repeat(np.arange(len(random)), random.shape[1])]),
+            np.concatenate([wrong[rows, columns], random.ravel()]),
+        )
+        both = csr_matrix((np.ones(len(at[0]), np.float32), at), shape=pairs.shape) + pairs
+        both.sort_indices()
+        return both.indptr.astype(np.int64), both.indices, in_matrix(both, pairs)
+
+    def _rank(self, documents: Documents, k: int) -> Ranking:
+        X = self.features_.transform(self._read(documents))
+        return ranked(X, self.table_, self.labels_by_word_, self.bias_, k)
+
+    def _state(self) -> State:
+        own = {"table": self.table_, "labels_by_word": self.labels_by_word_, "bias": self.bias_}
+        return self.features_.state("tfidf") | own
+
+    def _restore(self, state: State) -> None:
+        self.features_ = DocumentFeatures(self.tfidf).restore("tfidf", state)
+        self.table_, self.labels_by_word_ = state["table"], state["labels_by_word"]
+        self.bias_ = state["bias"]
+
+
+def associated(X: Csr, pairs: Csr, Z: Csr, same: Csr, own: int, entries: int) -> Table:
+    """The `entries` document features that go most with each label feature, beyond chance; and the word itself.
+
+    O(words of the documents of each label feature), `_BLOCK` features at a time. Rows have length 1, then the start's
+    scale; the labels' own features, from `own` on, begin low: they are to learn what the words do not say.
+    """
+    of_features = csr_matrix((pairs @ Z).T)  # label features x documents
+    mean = np.asarray(X.mean(axis=0), np.float32).ravel()
+    blocks = []
+    with task("label words: associations", Z.shape[1]) as advance:
+        for first in range(0, Z.shape[1], _BLOCK):
+            block = of_features[first : first + _BLOCK]
+            found = csr_matrix(block @ X)
+            chance = np.repeat(np.asarray(block.sum(axis=1), np.float32).ravel(), np.diff(found.indptr))
+            found.data -= mean[found.indices] * chance
+            blocks.append(_largest(found, entries))
+            advance(found.shape[0])
+    weights = csr_matrix(unit_rows(vstack(blocks, format="csr")).maximum(same))
+    weights.sort_indices()
+    begins = np.where(np.arange(weights.shape[0]) < own, _START, _START_OWN)
+    weights.data = (weights.data * np.repeat(begins, np.diff(weights.indptr))).astype(np.float32)
+    return Table(weights, _START_BIAS)
+
+
+def _largest(scores: Csr, entries: int) -> Csr:
+    """The largest positive entries of each row; equal ones in the order of their columns."""
+    scores.data[scores.data < 1e-9] = 0
+    scores.eliminate_zeros()
+    columns, values = Ranking.from_csr(scores, entries)
+    rows, places = np.nonzero(columns >= 0)
+    return csr_matrix((values[rows, places], (rows, columns[rows, places])), shape=scores.shape)
+
+
+def same_words(names: list[str], features: DocumentFeatures, shape: tuple[int, int]) -> Csr:
+    """Label features x document features, 1 where both are the same word: in titles and in texts."""
+    places = {name: i for i, name in enumerate(names)}
+    at = [(places[name], column) for column, name in enumerate(features.names) if name in places]
+    rows, columns = np.array(at, np.int64).reshape(-1, 2).T
+    return csr_matrix((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)
+
+
+def by_document_words(table: Table) -> Csr:
+    found = csr_matrix(table.weights.T)
+    found.sort_indices()
+    return found
+
+
+def ranked(X: Csr, table: Csr, labels_by_word: Csr, bias: float, k: int) -> Ranking:
+    """On all cores. `table` is W by document features, `labels_by_word` is Z transposed."""
+    from everylabel.linear.bilinear import rank_labels
+
+    found = Ranking.empty(X.shape[0], k)
+    out = (found.ids, found.scores, labels_by_word.shape[1])
+    inputs = (parts(X), parts(table), parts(labels_by_word), np.float32(bias))
+    for_each_part(X.shape[0], lambda first, last: rank_labels(first, last, *inputs, out))
+    return found
+
+
+def parts(matrix: Csr) -> tuple[Any, Any, Any]:
+    """What a kernel reads; the values are the matrix's own."""
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False), matrix.data
+
+
+def in_matrix(matrix: Csr, other: Csr) -> NDArray[np.bool_]:
+    """For each entry of a matrix whether another one of the same shape has it. O(entries log entries)."""
+    rows, others = (np.repeat(np.arange(m.shape[0], dtype=np.int64), np.diff(m.indptr)) for m in (matrix, other))
+    width = matrix.shape[1]
+    return np.isin(rows * width + matrix.indices, others * width + other.indices)

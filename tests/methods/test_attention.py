@@ -1,0 +1,127 @@
+"""Label-wise attention against slow attention over all tokens; and the spread of vectors against its definition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from everylabel.data.dataset import pairs_from_lists
+from everylabel.evaluate import metrics
+from everylabel.methods import attention
+from everylabel.methods.attention import TokenRows, attended_cosines, weights_of
+from everylabel.methods.onesided_module import unit
+from everylabel.methods.spread import ndcg, projection, row_of, spread, zero_shot_recall
+from everylabel.types import Ranking
+
+DOCUMENTS = [[3, 1, 3, 3, 2], [], [0], [5, 5, 1, 4, 0, 2, 5, 2]]  # tokens with repetitions
+SETS = torch.tensor([[0, 2, 1], [1, 1, 0], [2, 0, 1], [0, 1, 3]])
+
+
+def problem() -> tuple[torch.Tensor, torch.Tensor]:
+    source = torch.Generator().manual_seed(0)
+    table = torch.randn(6, 5, generator=source, dtype=torch.float64)
+    return table.requires_grad_(), (torch.randn(4, 5, generator=source, dtype=torch.float64) * 3).requires_grad_()
+
+
+def distinct(table: torch.Tensor, sparse: bool) -> TokenRows:
+    found = [np.unique(row, return_counts=True) for row in DOCUMENTS]
+    ids = np.concatenate([own for own, _ in found]).astype(np.int64)
+    counts = np.concatenate([counts for _, counts in found])
+    offsets = np.concatenate([[0], np.cumsum([len(own) for own, _ in found])]).astype(np.int64)
+    return TokenRows(table, torch.from_numpy(ids), torch.from_numpy(np.log(counts)), offsets, sparse)
+
+
+def slow(table: torch.Tensor, queries: torch.Tensor) -> torch.Tensor:
+    """The paper's formula, over all tokens, one (document, label) at a time."""
+    rows = []
+    for document, asked in zip(DOCUMENTS, SETS.tolist(), strict=True):
+        for label in asked:
+            tokens = table[document]
+            weights = (tokens @ queries[label] / 5**0.5).softmax(dim=0)
+            rows.append(weights @ tokens if document else torch.zeros(5, dtype=torch.float64))
+    return torch.stack(rows).reshape(4, 3, 5)
+
+
+def slow_cosines(table: torch.Tensor, queries: torch.Tensor, outputs: torch.Tensor, mean: torch.Tensor) -> torch.Tensor:
+    return (unit(unit(slow(table, queries)) - mean) * outputs[SETS]).sum(dim=2)
+
+
+@pytest.mark.parametrize("together", [1, 60, 10_000])  # one document at a time, some, all
+@pytest.mark.parametrize("sparse", [False, True])
+def test_distinct_tokens_with_their_counts_are_all_tokens(
+    monkeypatch: pytest.MonkeyPatch, sparse: bool, together: int
+) -> None:
+    monkeypatch.setattr(attention, "TOGETHER", together)
+    table, queries = problem()
+    source = torch.Generator().manual_seed(1)
+    outputs = unit(torch.randn(4, 5, generator=source, dtype=torch.float64)).requires_grad_()
+    mean, pull = torch.full((5,), 0.2, dtype=torch.float64), torch.randn(4, 3, generator=source, dtype=torch.float64)
+    expected = slow_cosines(table, queries, outputs, mean)
+    pull[1] = 0  # a document without tokens teaches nothing
+    wanted = torch.autograd.grad((expected * pull).sum(), [table, queries, outputs])
+    found = attended_cosines(distinct(table, sparse), queries, outputs, mean, SETS)
+    torch.testing.assert_close(found, expected)
+    of_table, *of_labels = torch.autograd.grad((found * pull).sum(), [table, queries, outputs])
+    assert of_table.is_sparse == sparse
+    for ours, right in zip([of_table.to_dense(), *of_labels], wanted, strict=True):
+        torch.testing.assert_close(ours, right)
+
+
+def test_weights_of_one_document() -> None:
+    table, queries = problem()
+    rows = distinct(table, sparse=True)
+    found = weights_of(rows, 3, queries[1])
+    assert found.sum() == pytest.approx(1)
+    tokens = rows.table[rows.ids[rows.offsets[3] :]].detach().numpy()
+    np.testing.assert_allclose(found @ tokens, slow(table, queries)[3, 1].detach().numpy(), rtol=1e-5)
+
+
+# --- what is watched
+
+
+@pytest.mark.parametrize(("n", "dim"), [(2, 5), (7, 3), (4, 9)])
+def test_spread_by_its_definition(n: int, dim: int) -> None:
+    vectors = np.random.default_rng(n).normal(size=(n, dim)).astype(np.float32) + 0.5
+    units = vectors.astype(np.float64) / np.linalg.norm(vectors, axis=1, keepdims=True)
+    cosines = [units[i] @ units[j] for i in range(n) for j in range(n) if i != j]
+    variances = np.linalg.eigvalsh(np.cov(units.T))
+    found = spread(vectors)
+    assert found is not None
+    assert found.cosine == pytest.approx(np.mean(cosines), abs=1e-6)
+    assert found.participation == pytest.approx(variances.sum() ** 2 / np.square(variances).sum(), rel=1e-4)
+
+
+def test_spread_of_what_is_spread_and_of_what_has_collapsed() -> None:
+    assert spread(np.ones((1, 3), np.float32)) is None
+    assert spread(np.ones((4, 3), np.float32)) == pytest.approx((1, 0), abs=1e-6)
+    assert spread(np.concatenate([np.eye(3), -np.eye(3)]).astype(np.float32)) == pytest.approx((-1 / 5, 3))
+
+
+def test_measures_are_those_of_the_evaluation() -> None:
+    rng = np.random.default_rng(0)
+    truth = pairs_from_lists([rng.permutation(30)[: rng.integers(0, 8)].tolist() for _ in range(20)], 30)
+    scores = rng.random((20, 30)).astype(np.float32)
+    ranking = Ranking.best_of(np.tile(np.arange(30, dtype=np.int32), (20, 1)), scores, 12)
+    hidden = np.arange(30) % 3 == 0
+    hits = metrics.find_hits(ranking, truth)
+    assert ndcg(ranking, truth, 5) == pytest.approx(metrics.ndcg(hits, 5).value)
+    assert zero_shot_recall(ranking, truth, hidden, 10) == pytest.approx(metrics.recall(hits, 10, hidden).value)
+    empty: Any = pairs_from_lists([[]] * 20, 30)
+    row = row_of(3, ranking, empty, hidden, np.ones((0, 4), np.float32), 0)
+    nothing = dict.fromkeys(("ndcg@5", "zsr@100", "unseen_cosine", "unseen_participation"))
+    assert row == {"step": 3, **nothing, "projection": {"seen": [], "unseen": []}}
+
+
+def test_a_projection_keeps_distances_within_two_dimensions_and_shows_a_part_of_many() -> None:
+    rng = np.random.default_rng(0)
+    angles = rng.uniform(0, 2 * np.pi, 700)
+    plane = np.linalg.qr(rng.normal(size=(6, 2)))[0].T
+    vectors = (np.stack([np.cos(angles), np.sin(angles)], axis=1) @ plane).astype(np.float32)
+    found = projection(vectors[:650], vectors[650:])
+    assert len(found["seen"]) == -(-650 // 3)
+    points = np.array(found["unseen"])
+    expected = np.linalg.norm(vectors[650:, None] - vectors[None, 650:], axis=2)
+    np.testing.assert_allclose(np.linalg.norm(points[:, None] - points[None], axis=2), expected, atol=3e-3)

@@ -1,0 +1,387 @@
+"""XML0: a label made of two others is found, its parts are exactly its parts, and any method can be the base."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import everylabel
+from everylabel.config import build, parse_settings, to_dict
+from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
+from everylabel.data.splits import hold_out_labels
+from everylabel.encoders.base import EncoderConfig
+from everylabel.errors import ConfigError, DataError, NotFittedError
+from everylabel.evaluate.metrics import restrict
+from everylabel.methods.calibrate import Calibration
+from everylabel.methods.fusion import (
+    Conse,
+    LabelFusion,
+    Xml0,
+    best_of_doubles,
+    rate_of,
+    rate_of_unseen,
+    rehearsal_of,
+    shifted,
+)
+from everylabel.methods.semantic import Semantic
+from everylabel.methods.zero_shot import Candidates, Predicted, Scores, best_weight, squashed
+from everylabel.types import Ranking
+
+SEEN = ["fish", "sea", "ship", "tax", "law", "wine", "milk", "customs"]
+UNION, DECOY = "fish sea", "fish sea tax tax"  # without documents
+NAMES = [*SEEN, UNION, DECOY, "trade"]
+LABELS = LabelSet.of(Label(f"q{(7 * i) % 11:02}", name) for i, name in enumerate(NAMES))
+LISTS = [(i,) for i in range(8) for _ in range(3)] + [own for n in (2, 3) for own in combinations(range(8), n)]
+TEXTS = [" ".join(f"{SEEN[label]} of {SEEN[label]}" for label in own) for own in LISTS]
+DATA = Dataset(Documents.of(TEXTS), LABELS, pairs_from_lists(LISTS, len(LABELS)), name="toy")
+THREE = "fish of fish and sea of sea, in tax of tax"
+
+
+@pytest.fixture
+def lexical(static: EncoderConfig) -> EncoderConfig:
+    """Tokens nearly at right angles: a name's vector is the sum of its words'."""
+    return replace(static, lexical=768)
+
+
+def names_of(found: Ranking) -> list[str]:
+    return [NAMES[i] for i in found.ids[0] if i >= 0]
+
+
+class Likeness:
+    """Stands for a tower whose scores are given."""
+
+    def __init__(self, scores: Any) -> None:
+        self.scores = np.asarray(scores, np.float32)
+
+    def rank(self, documents: Documents, k: int) -> Ranking:
+        ids = np.broadcast_to(np.arange(k, dtype=np.int32), (len(documents), k))
+        return Ranking(ids, np.broadcast_to(self.scores[:k], (len(documents), k)))
+
+
+# --- the arithmetic
+
+
+def right_angles() -> Any:
+    """fish, sea, tax, milk at right angles; then their union of two and of four."""
+    axes = np.eye(4)
+    rows = np.concatenate([axes, [axes[0] + axes[1]], [axes.sum(axis=0)]])
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def test_a_label_made_of_two_is_found_by_fusion_and_missed_by_the_full_sum() -> None:
+    vectors = right_angles()
+    candidates = Candidates(Likeness(np.zeros(6)), vectors, np.arange(6), np.array([4, 5]))  # type: ignore[arg-type]
+    predicted = Predicted(np.array([0, 1, 2]), np.full(3, 0.5, np.float32))
+    best = candidates.best(predicted, "exhaustive")
+    assert best.cosines[4] == pytest.approx(1)  # exactly fish and sea
+    assert best.members[4] == 0b011
+    assert best.cosines[5] == pytest.approx(np.sqrt(3) / 2)
+    full = candidates.best(predicted, "full")
+    assert full.cosines[4] == pytest.approx(2 / np.sqrt(6))
+    assert full.cosines[5] == pytest.approx(np.sqrt(3) / 2)  # the irrelevant label pulls the sum over here
+    assert full.cosines[5] > full.cosines[4]
+
+
+def test_probabilities_weigh() -> None:
+    vectors = right_angles()
+    candidates = Candidates(Likeness(np.zeros(6)), vectors, np.arange(6), np.array([4]))  # type: ignore[arg-type]
+    best = candidates.best(Predicted(np.array([0, 1]), np.array([0.9, 0.3], np.float32)), "full")
+    assert best.cosines[4] == pytest.approx(1.2 / np.sqrt(0.9) / np.sqrt(2))
+
+
+def test_scores_are_normalised_by_a_sample_of_the_vocabulary_and_not_by_the_candidates() -> None:
+    alike = [0.1, 0.3, 0.5, 0.5, 0.9, 0.2]
+    vectors, yardstick = right_angles(), np.array([0, 1, 2, 3])
+    predicted = [Predicted(np.array([0, 1]), np.array([0.9, 0.8], np.float32))]
+    documents = Documents.of(["text"])
+    both = Candidates(Likeness(alike), vectors, yardstick, np.array([4, 5]))  # type: ignore[arg-type]
+    one = Candidates(Likeness(alike), vectors, yardstick, np.array([4]))  # type: ignore[arg-type]
+    scores, alone = (own.scores(documents, predicted, "exhaustive") for own in (both, one))
+    assert scores.alike[0] == pytest.approx((np.array([0.9, 0.2]) - 0.35) / np.std(alike[:4]), abs=1e-5)
+    assert alone.alike[0, 0] == scores.alike[0, 0]
+    assert alone.fused[0, 0] == scores.fused[0, 0]
+
+
+def test_a_part_without_weight_is_not_computed() -> None:
+    candidates = Candidates(Likeness(np.arange(6) / 6), right_angles(), np.arange(4), np.array([4, 5]))  # type: ignore[arg-type]
+    predicted = [Predicted(np.array([0, 1]), np.array([0.9, 0.8], np.float32))]
+    documents = Documents.of(["text"])
+    both, fused, alike = (candidates.scores(documents, predicted, "exhaustive", weight) for weight in (0.5, 1, 0))
+    np.testing.assert_array_equal(fused.mixed(1), both.fused)
+    np.testing.assert_array_equal(alike.mixed(0), both.alike)
+    assert not fused.alike.any()
+    assert not alike.fused.any()
+
+
+def test_a_document_without_any_prediction_has_no_fusion_score() -> None:
+    candidates = Candidates(Likeness(np.arange(6) / 6), right_angles(), np.arange(4), np.array([4, 5]))  # type: ignore[arg-type]
+    nothing = Predicted(np.empty(0, np.int64), np.empty(0, np.float32))
+    scores = candidates.scores(Documents.of([""]), [nothing], "exhaustive")
+    assert scores.fused.tolist() == [[0, 0]]
+    assert scores.alike[0, 1] > scores.alike[0, 0]
+
+
+def test_who_takes_part() -> None:
+    ids = np.array([[4, 2, 7, 1], [3, 5, -1, -1], [-1, -1, -1, -1]], np.int32)
+    scores = np.array([[0.9, 0.5, 0.3, 0.1], [0.2, 0.1, -np.inf, -np.inf], [-np.inf] * 4], np.float32)
+
+    def labels(threshold: float, cap: int) -> list[list[int]]:
+        return [own.labels.tolist() for own in Predicted.of(Ranking(ids, scores), threshold, cap)]
+
+    assert labels(0.25, 10) == [[4, 2, 7], [], []]
+    assert labels(0.05, 2) == [[4, 2], [3, 5], []]
+    assert labels(0.5, 10) == [[4], [], []]  # above, not at
+
+
+def test_weights_0_and_1_are_the_parts_themselves() -> None:
+    scores = Scores(np.array([[1.0, 2.0]]), np.array([[np.nan, 5.0]]))
+    assert scores.mixed(1) is scores.fused
+    assert scores.mixed(0) is scores.alike
+    assert scores.mixed(0.25)[0, 1] == 0.25 * 2 + 0.75 * 5
+
+
+def test_the_weight_is_that_of_the_part_that_is_right() -> None:
+    truth = pairs_from_lists([[0], [2], []], 3)
+    right, wrong = np.array([[9.0, 0, 0], [0, 0, 9], [0, 0, 0]]), np.array([[0, 1.0, 2], [9, 8, 0], [0, 0, 0]])
+    assert best_weight(Scores(right, wrong), truth) > 0.5
+    assert best_weight(Scores(wrong, right), truth) < 0.5
+    assert best_weight(Scores(right, right), truth) == 0.5
+    assert best_weight(Scores(right, wrong), pairs_from_lists([[], [], []], 3)) == 0.5
+
+
+def test_squashed_scores_are_inside_and_keep_their_order() -> None:
+    found = squashed(np.array([-1e9, -3, 0, 0.5, 3, 1e9]))
+    assert np.all(np.diff(found) > 0)
+    assert found[0] >= 0
+    assert found[2] == 0.5
+    assert found[-1] <= 1
+
+
+def test_what_float32_cannot_tell_apart_stays_in_order() -> None:
+    ids, scores = np.array([[5, 3, 8, 1]], np.int32), np.array([[0.5, 0.5 + 1e-12, 0.5, 0.1]])
+    found = best_of_doubles(ids, scores, 4)
+    assert found.ids.tolist() == [[3, 5, 8, 1]]
+    assert found.scores[0, 0] > found.scores[0, 1] == found.scores[0, 2] > found.scores[0, 3]
+
+
+def test_a_rehearsal_hides_labels_and_holds_out_documents() -> None:
+    parts = rehearsal_of(DATA, 0.25, 0.25, 0)
+    assert parts is not None
+    train, held, hidden = parts
+    assert len(hidden) == 2
+    assert np.all(DATA.counts[hidden] > 0)
+    assert np.all(train.counts[hidden] == 0)
+    assert len(held) == 27
+    assert not set(train.documents.ids) & set(held.documents.ids)
+    assert len(train) + len(held) == len(DATA)
+    again = rehearsal_of(DATA, 0.25, 0.25, 1)
+    assert again is not None
+    assert held.documents.ids != again[1].documents.ids
+
+
+def test_too_little_for_a_rehearsal() -> None:
+    one = Dataset(Documents.of(["fish", "sea"]), LABELS, pairs_from_lists([[0], []], len(LABELS)))
+    assert rehearsal_of(one, 0.2, 0.2, 0) is None
+
+
+def test_rates_of_hidden_and_of_unseen_labels() -> None:
+    assert rate_of(pairs_from_lists([[0, 1], [1], []], 4)) == pytest.approx(3.5 / 13)
+    assert rate_of_unseen(np.array([0, 1, 5, 1, 0, 1]), 10) == pytest.approx(3.5 / 21)
+
+
+def test_rarer_labels_have_lower_odds() -> None:
+    learned = Calibration(np.array([0.0, 0.5, 1.0]), np.array([0.1, 0.5, 0.9]))
+    found = shifted(learned, 0.01, 0.04).probabilities
+    np.testing.assert_allclose(found / (1 - found), np.array([1 / 9, 1, 9]) / 4)
+    np.testing.assert_allclose(shifted(learned, 0.5, 0.04).probabilities, learned.probabilities)
+
+
+# --- the method
+
+
+def test_the_union_end_to_end(lexical: EncoderConfig) -> None:
+    settings: dict[str, Any] = {"encoder": lexical, "base": "svm", "candidates": "unseen"}
+    fusion, conse = LabelFusion(**settings).fit(DATA), Conse(**settings).fit(DATA)
+    assert names_of(fusion.rank([THREE], 1)) == [UNION]
+    assert names_of(conse.rank([THREE], 1)) == [DECOY]
+    reasons = fusion.explain(THREE, LABELS[NAMES.index(UNION)].id)
+    assert sorted(LABELS[LABELS.index[reason.label]].name for reason in reasons) == ["fish", "sea"]
+    assert sum(reason.share for reason in reasons) == pytest.approx(1)
+    assert all(0 < reason.probability <= 1 for reason in reasons)
+    assert len(conse.explain(THREE, LABELS[NAMES.index(UNION)].id)) >= 3
+
+
+@pytest.mark.parametrize("kind", ["static", "transformer"])
+def test_the_parts_are_exactly_the_parts(kind: str, static: EncoderConfig, tiny_folder: Path) -> None:
+    encoder = static if kind == "static" else EncoderConfig(kind=str(tiny_folder), max_tokens=16, cache=False)
+    texts = [THREE, *TEXTS[::7], "", "trade and wine"]
+    alike = Xml0(encoder=encoder, weight=0.0, candidates="unseen").fit(DATA).rank(texts, 3)
+    expected = restrict(Semantic(encoder=encoder).fit(DATA).rank(texts, len(NAMES)), DATA.counts == 0, 3)
+    np.testing.assert_array_equal(alike.ids, expected.ids)
+    one = Xml0(encoder=encoder, weight=1.0, candidates="unseen").fit(DATA)
+    other = LabelFusion(encoder=encoder, candidates="unseen").fit(DATA)
+    np.testing.assert_array_equal(one.rank(texts, 3).scores, other.rank(texts, 3).scores)
+    best = one.candidates_.best(one._predicted(Documents.of([THREE]))[0], "exhaustive")
+    cosines = {NAMES[label]: best.cosines[i] for i, label in enumerate(one.candidates_.pool)}
+    assert names_of(one.rank([THREE], 3)) == sorted(NAMES[8:], key=lambda name: -cosines[name])
+
+
+@pytest.mark.parametrize("base", ["svm", "xr-linear", "knn", "tfidf", "popularity"])
+def test_any_base(base: str, lexical: EncoderConfig, tmp_path: Path) -> None:
+    method = Xml0(base=base, encoder=lexical).fit(DATA)
+    found = method.rank([THREE, "", "trade of trade"], len(NAMES))
+    seen = restrict(found, DATA.counts > 0)
+    expected = restrict(method.base_.rank([THREE, "", "trade of trade"], len(NAMES)), DATA.counts > 0)
+    np.testing.assert_array_equal(seen.ids, expected.ids)  # seen labels are the base's, with its probabilities
+    np.testing.assert_array_equal(seen.scores, expected.scores)
+    assert sorted(label for label in found.ids[0].tolist() if label >= len(SEEN)) == [8, 9, 10]
+    assert method.base_.calibration_ is not None
+    method.save(tmp_path / "model")
+    loaded = everylabel.load(tmp_path / "model")
+    assert isinstance(loaded, Xml0)
+    again = loaded.rank([THREE, "", "trade of trade"], len(NAMES))
+    np.testing.assert_array_equal(again.ids, found.ids)
+    np.testing.assert_array_equal(again.scores, found.scores)
+    assert loaded.explain(THREE, LABELS[8].id) == method.explain(THREE, LABELS[8].id)
+    assert loaded.weight_ == method.weight_
+
+
+@pytest.mark.parametrize(("base", "more"), [("classifier", {"classify": {"steps": 20}}), ("semantic", {})])
+def test_a_base_with_an_encoder_of_its_own(
+    base: str, more: dict[str, Any], lexical: EncoderConfig, tmp_path: Path
+) -> None:
+    own = {"encoder": {"teacher": lexical.teacher, "lexical": 64}, **more}
+    method = Xml0(base=base, base_settings=own, encoder=lexical).fit(DATA)
+    found = method.rank([THREE], len(NAMES))
+    assert len(names_of(found)) == len(NAMES)
+    method.save(tmp_path / "model")
+    again = everylabel.load(tmp_path / "model").rank([THREE], len(NAMES))
+    np.testing.assert_array_equal(again.ids, found.ids)
+    np.testing.assert_array_equal(again.scores, found.scores)
+
+
+def test_the_settings_of_the_base(lexical: EncoderConfig, tmp_path: Path) -> None:
+    given = parse_settings(["base=knn", "base_settings.neighbours=3", "base_settings.tfidf.ngrams=2", "random_state=5"])
+    method = replace(build(Xml0, given), encoder=lexical)
+    assert method.base_settings == {"neighbours": 3, "tfidf": {"ngrams": 2}}
+    base: Any = method.new_base()
+    assert (base.name, base.neighbours, base.tfidf.ngrams, base.random_state) == ("knn", 3, 2, 5)
+    assert build(Xml0, to_dict(method)) == method
+    method.fit(DATA).save(tmp_path / "model")
+    assert everylabel.load(tmp_path / "model") == method
+
+
+def test_only_unseen_labels_are_ranked_when_asked_for(lexical: EncoderConfig) -> None:
+    found = Xml0(encoder=lexical, candidates="unseen").fit(DATA).rank([THREE], 20)
+    assert sorted(names_of(found)) == sorted(NAMES[8:])
+    everything = DATA.with_pairs(pairs_from_lists([*LISTS[3:], (8,), (9,), (10,)], len(LABELS)))
+    for candidates, n in (("unseen", 0), ("all", 11)):
+        method = Xml0(encoder=lexical, base="svm", candidates=candidates).fit(everything)  # type: ignore[arg-type]
+        assert len(names_of(method.rank([THREE], 20))) == n
+
+
+def test_unchanged_by_the_order_of_documents_and_labels(lexical: EncoderConfig) -> None:
+    rng = np.random.default_rng(3)
+    rows, columns = rng.permutation(len(DATA)), rng.permutation(len(LABELS))
+    other = Dataset(DATA.documents.subset(rows), LABELS.subset(columns), DATA.required_pairs[rows][:, columns])
+    one, two = (Xml0(encoder=lexical, base="svm").fit(data) for data in (DATA, other))
+    assert one.weight_ == two.weight_
+    texts = [THREE, "wine and milk", "trade of trade"]
+    first, second = one.rank(texts, len(NAMES)), two.rank(texts, len(NAMES))
+    by_label, others = np.zeros((2, *first.ids.shape))
+    np.put_along_axis(by_label, first.ids, first.scores, axis=1)
+    np.put_along_axis(others, columns[second.ids], second.scores, axis=1)
+    np.testing.assert_allclose(by_label, others, atol=0.01)  # the classifiers see their documents in another order
+
+
+def test_unseen_labels_as_rare_ones_stand_lower_and_in_the_same_order(lexical: EncoderConfig) -> None:
+    one = Xml0(encoder=lexical, base="svm").fit(DATA)
+    rare = Xml0(encoder=lexical, base="svm", unseen_as="rare").fit(DATA)
+    found, lower = (restrict(method.rank([THREE], len(NAMES)), DATA.counts == 0) for method in (one, rare))
+    np.testing.assert_array_equal(found.ids, lower.ids)
+    assert np.all(lower.scores[0, :3] < found.scores[0, :3])
+
+
+def test_what_the_growing_search_loses(lexical: EncoderConfig) -> None:
+    method = Xml0(encoder=lexical, base="svm").fit(DATA)
+    loss = method.loss_of_greedy(TEXTS)
+    assert loss.searches == 3 * len(TEXTS)
+    assert 0 <= loss.mean_loss <= loss.largest_loss < 0.1
+    assert loss.same > 0.5
+    quick = Xml0(encoder=lexical, base="svm", search="greedy", candidates="unseen", weight=1.0).fit(DATA)
+    assert names_of(quick.rank([THREE], 1)) == [UNION]
+
+
+def test_hidden_labels_are_found_again(lexical: EncoderConfig) -> None:
+    """Labels that lose their documents: the base alone cannot rank them."""
+    data, hidden = hold_out_labels(DATA, count=2, seed=1)
+    method = Xml0(encoder=lexical, base="svm").fit(data)
+    found = method.rank([f"{NAMES[label]} of {NAMES[label]}" for label in hidden], 3)
+    assert all(label in row for label, row in zip(hidden, found.ids, strict=True))
+
+
+def test_very_few_data(lexical: EncoderConfig) -> None:
+    data = Dataset(Documents.of(["fish"]), LABELS, pairs_from_lists([[0]], len(LABELS)))
+    method = Xml0(encoder=lexical, base="knn", base_settings={"tfidf": {"max_df": 1.0}}).fit(data)
+    assert method.weight_ == 0.5
+    assert method.base_.calibration_ is None
+    found = method.rank(["fish"], 20)
+    assert names_of(found)[0] == "fish"
+    assert len(names_of(found)) == len(NAMES)
+
+
+# --- what is refused
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"base": "xml0"}, "base must be a method that ranks seen labels.*got 'xml0'"),
+        ({"base": "conse"}, "got 'conse'"),
+        ({"base": "xr-liner"}, "unknown method 'xr-liner'; did you mean 'xr-linear'"),
+        (
+            {"base_settings": {"leafsize": 9}},
+            "unknown setting 'base_settings.leafsize'; did you mean base_settings.leaf",
+        ),
+        ({"base_settings": {"tfidf": {"ngrams": "x"}}}, "base_settings.tfidf.ngrams must be a whole number"),
+        ({"base_settings": 3}, "base_settings must be a table"),
+        ({"base_settings": {"leaf_size": {1}}}, "base_settings must be a table of plain values"),
+    ],
+)
+def test_a_base_that_cannot_be(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        everylabel.method("xml0", **settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"cap": 0}, "cap must be from 1 to 16 with search='exhaustive'; got 0"),
+        ({"cap": 17}, "cap must be from 1 to 16"),
+        ({"cap": 63, "search": "greedy"}, "cap must be from 1 to 62"),
+        ({"threshold": 1.5}, "threshold is a probability"),
+        ({"weight": -0.1}, "weight must be from 0 to 1"),
+        ({"held_share": 0.0}, "held_share must be above 0"),
+        ({"hidden_share": 1.0}, "hidden_share must be above 0"),
+        ({"base_settings": {"leaf_size": 1}}, "leaf_size and arity must be at least 2"),
+        ({"encoder": EncoderConfig(lexical=-1)}, "encoder.lexical"),
+    ],
+)
+def test_settings_that_cannot_work(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Xml0(**settings).fit(DATA)
+
+
+def test_what_cannot_be_explained(lexical: EncoderConfig) -> None:
+    with pytest.raises(NotFittedError):
+        Xml0().explain(THREE, "q00")
+    method = Xml0(encoder=lexical, base="svm").fit(DATA)
+    with pytest.raises(DataError, match="'nothing' is no label of the vocabulary"):
+        method.explain(THREE, "nothing")
+    with pytest.raises(DataError, match="is a label with 31 training documents"):
+        method.explain(THREE, LABELS[0].id)
