@@ -205,3 +205,11 @@ def test_identical_after_save_and_load(tmp_path: Path) -> None:
 def test_settings_that_cannot_work(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         ZestXml(**settings).fit(DATA)
+
+
+def test_a_label_whose_words_no_training_document_has_is_found_by_them() -> None:
+    labels = LabelSet.of([*LABELS.labels, Label("far", "penguin colony")])
+    data = Dataset(DATA.documents, labels, pairs_from_lists(LISTS, len(labels)))
+    found = ZestXml().fit(data).rank(["hive honey and a colony of penguins", "milk barn fever vet"], 3)
+    assert len(LABELS) in found.ids[0]
+    assert len(LABELS) not in found.ids[1]

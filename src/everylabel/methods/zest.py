@@ -6,7 +6,8 @@ negatives from a shortlist. An unseen label is ranked by the words that it share
 Deviations:
 - Association is what goes beyond chance (X is centred), not the plain product: else common words take all entries.
 - A fixed number of document words for each label word, instead of a fixed number a document word.
-- W always has the word itself: one that no seen label has counts as much as the others on average.
+- W always has the word itself, also one that no training document has; one that no seen label has counts as much as
+  the others on average.
 - A label's vector is the mean of those of its name, alternatives and description, in base forms.
 - Each seen label has one more feature, itself, so that it can have words of its own (the paper's data have it for all
   labels). Half of the pairs are learned without it, because unseen labels have only words.
@@ -31,6 +32,7 @@ from everylabel.errors import ConfigError
 from everylabel.methods.base import Method, State
 from everylabel.parallel import for_each_part
 from everylabel.progress import task
+from everylabel.states import below, under
 from everylabel.text.lemmas import check_language, lemmatised, stop_words
 from everylabel.text.matching import label_texts
 from everylabel.text.tfidf import DocumentFeatures, Tfidf, TfidfConfig
@@ -84,10 +86,12 @@ class ZestXml(Method):
     def _fit(self, dataset: Dataset) -> None:
         ordered = in_order_of_ids(dataset)
         self.features_ = DocumentFeatures(self.tfidf)
-        X = self.features_.fit_transform(self._read(ordered.documents))
-        Z, names = self._label_features(ordered)
-        same = same_words(names, self.features_, (Z.shape[1], X.shape[1]))
-        own = len(names)  # the first label feature that is a label itself
+        documents = self._read(ordered.documents)
+        X = self.features_.fit_transform(documents)
+        Z = self._label_features(ordered, documents)
+        X, n_words = hstack([X, self._label_words(documents)], format="csr"), X.shape[1]
+        own = len(self.words_.names_)  # the first label feature that is a label itself
+        same = same_words(own, n_words, (Z.shape[1], X.shape[1]))
         table = associated(X, ordered.required_pairs, Z, same * np.float32(self.same_word), own, self.entries)
         rng = np.random.default_rng(self.random_state)
         for _ in range(_ROUNDS):
@@ -103,20 +107,35 @@ class ZestXml(Method):
         texts, titles = (lemmatised(part, self.language) for part in (documents.texts, documents.titles))
         return replace(documents, texts=texts, titles=titles)
 
-    def _label_features(self, dataset: Dataset) -> tuple[Csr, list[str]]:
-        """Labels x (words, then one feature for each seen label), and the words."""
+    def _label_features(self, dataset: Dataset, documents: Documents) -> Csr:
+        """Labels x (words, then one feature for each seen label). How rare a word is goes by the documents."""
         labels = dataset.labels
         texts, owners = label_texts(labels)
         fields = self.features_.fields_
         ngrams = fields["all"].ngrams_ if fields else 1
-        stop = (*self.tfidf.stop_words, *stop_words(self.language))
-        config = replace(self.tfidf, ngrams=ngrams, min_df=1, max_df=1.0, stop_words=stop)
-        words = Tfidf(config=config)
-        vectors = words.fit_transform(lemmatised(texts, self.language))
+        self.words_ = self._vocabulary(ngrams)
+        own = lemmatised(texts, self.language)
+        self.words_.fit(own)
+        if documents.features is None:
+            df = np.bincount(self.words_.transform(documents.full_texts).indices, minlength=len(self.words_.names_))
+            self.words_.idf_ = np.log((1 + len(documents)) / (1 + df)) + 1
+        vectors = self.words_.transform(own)
         of_label = csr_matrix((np.ones(len(texts), np.float32), (owners, np.arange(len(texts)))))
         seen = np.flatnonzero(dataset.counts)
-        own = csr_matrix((np.ones(len(seen), np.float32), (seen, np.arange(len(seen)))), shape=(len(labels), len(seen)))
-        return hstack([unit_rows(of_label @ vectors), own], format="csr", dtype=np.float32), words.names_
+        each = csr_matrix(
+            (np.ones(len(seen), np.float32), (seen, np.arange(len(seen)))), shape=(len(labels), len(seen))
+        )
+        return hstack([unit_rows(of_label @ vectors), each], format="csr", dtype=np.float32)
+
+    def _vocabulary(self, ngrams: int | None = None) -> Tfidf:
+        stop = (*self.tfidf.stop_words, *stop_words(self.language))
+        return Tfidf(config=replace(self.tfidf, ngrams=ngrams, min_df=1, max_df=1.0, stop_words=stop))
+
+    def _label_words(self, documents: Documents) -> Csr:
+        """Documents x label words, also those that no training document has; none in a bag of words."""
+        if documents.features is not None:
+            return csr_matrix((len(documents), len(self.words_.names_)), dtype=np.float32)
+        return self.words_.transform(documents.full_texts)
 
     def _learned(
         self, X: Csr, pairs: Csr, Z: Csr, table: Table, same: Csr, own: int, rng: np.random.Generator
@@ -174,15 +193,17 @@ class ZestXml(Method):
         return both.indptr.astype(np.int64), both.indices, in_matrix(both, pairs)
 
     def _rank(self, documents: Documents, k: int) -> Ranking:
-        X = self.features_.transform(self._read(documents))
+        read = self._read(documents)
+        X = hstack([self.features_.transform(read), self._label_words(read)], format="csr")
         return ranked(X, self.table_, self.labels_by_word_, self.bias_, k)
 
     def _state(self) -> State:
         own = {"table": self.table_, "labels_by_word": self.labels_by_word_, "bias": self.bias_}
-        return self.features_.state("tfidf") | own
+        return self.features_.state("tfidf") | under("words", self.words_.state()) | own
 
     def _restore(self, state: State) -> None:
         self.features_ = DocumentFeatures(self.tfidf).restore("tfidf", state)
+        self.words_ = self._vocabulary().restore(below(state, "words"))
         self.table_, self.labels_by_word_ = state["table"], state["labels_by_word"]
         self.bias_ = state["bias"]
 
@@ -220,12 +241,10 @@ def _largest(scores: Csr, entries: int) -> Csr:
     return csr_matrix((values[rows, places], (rows, columns[rows, places])), shape=scores.shape)
 
 
-def same_words(names: list[str], features: DocumentFeatures, shape: tuple[int, int]) -> Csr:
-    """Label features x document features, 1 where both are the same word: in titles and in texts."""
-    places = {name: i for i, name in enumerate(names)}
-    at = [(places[name], column) for column, name in enumerate(features.names) if name in places]
-    rows, columns = np.array(at, np.int64).reshape(-1, 2).T
-    return csr_matrix((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)
+def same_words(n: int, first: int, shape: tuple[int, int]) -> Csr:
+    """Label features x document features, 1 where both are the same of the n label words, from column `first` on."""
+    places = np.arange(n)
+    return csr_matrix((np.ones(n, np.float32), (places, first + places)), shape=shape)
 
 
 def by_document_words(table: Table) -> Csr:
