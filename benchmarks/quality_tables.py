@@ -20,11 +20,11 @@ INTERVALS = ("nDCG@5", "ZSR@100")
 PUBLISHED = """\
 What to compare with, eurlex57k test: PECOS and omikuji in the table of peers below; the best published neural model
 (OF-LAN, 8 GPUs) has nDCG@5 83.0, PSP@5 67.9 and ZSR@100 43 to 51. Linear models have ZSR 0 by construction.
-MatchXML's paper: better than linear models. Here it is better than `xr-linear`, and on the tail than `svm`, too, but
-overall `svm` is no worse. DEPL's paper: better than the SVM, the classifier and DE-ret on the tail; with the classifier
-trained beside it best overall. Here the tail is better than the SVM's and the classifier's as they come; not shown:
-better than DE-ret's (it is overall), better than the SVM's where both favour rare labels, and that `depl+cls` is better
-than `depl`."""
+MatchXML's paper: better than linear models. Here it is better than `xr-linear`, and on the tail than `svm` where both
+favour rare labels; not shown: better than `svm` overall, whose nDCG@5 is a little higher. DEPL's paper: better than
+the SVM, the classifier and DE-ret on the tail; with the classifier trained beside it best overall. Here the tail is
+better than the SVM's and the classifier's as they come; not shown: better than DE-ret's (it is overall), better than
+the SVM's where both favour rare labels, and that `depl+cls` is better than `depl`."""
 
 PUBLISHED_NO_PAIRS = """\
 What to compare with, eurlex57k test without pairs, published: TF-IDF nDCG@5 29.7 and ZSR@100 38.8, RTS 22.0 and 48.9.
@@ -50,8 +50,8 @@ TITLES = {
     "depl ablation": (
         "## DEPL's parts, 10,000 documents",
         WITH_PAIRS,
-        "`full` and what is changed in it: hard negatives of a document (0, 5; 10 in `full`), keywords of a label (5,"
-        " 40; 20), tokens of a description (8, 32, 64; 16), a start from a classifier (`init`), no share of labels "
+        "`full` and what is changed in it: hard negatives of a document (0, 5; 10 in `full`), keywords of a label (5, "
+        "40; 20), tokens of a description (8, 32, 64; 16), a start from a classifier (`init`), no share of labels "
         "without keywords (`noplain`), no unseen labels among the negatives, no lexical dimensions (`narrow`), a "
         "classifier trained beside it (`joint`), keywords from a tree of SVMs (`tree`). Tail and unseen labels are "
         "those of all training documents: with 10,000 of them most of the tail is not seen. The paper: 16 tokens are "
@@ -141,8 +141,8 @@ def quality_table(name: str, records: dict[str, list[dict[str, Any]]]) -> str:
         "docs/s are from texts, of the first seed; peak memory is that of the whole process, the texts included. "
         "classifier, de-ret, depl and depl+cls ran on one core beside other work, and so did the seeds 1 and 2 of "
         "matchxml, whose seed 0 had two cores beside other work: alone they take less. The fit of an ensemble is the "
-        "sum of its three. Of rows on 10,000 documents times say little: they ran side "
-        "by side, with frozen vectors from the cache. `rare`: the row with `rare_weight=0.2`, made of kept rankings."
+        "sum of its three. Of rows on 10,000 documents times say little: they ran side by side, with frozen vectors "
+        "from the cache. `rare`: the row with `rare_weight=0.2`, made of kept rankings."
     )
     last = next(reversed(records.values()))[0]
     return f"{title}\n\n{table(columns, rows)}\n\n{notes}\n{remarks}\n\n{conditions(last)}\n"

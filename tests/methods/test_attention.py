@@ -68,6 +68,8 @@ def test_distinct_tokens_with_their_counts_are_all_tokens(
     assert of_table.is_sparse == sparse
     for ours, right in zip([of_table.to_dense(), *of_labels], wanted, strict=True):
         torch.testing.assert_close(ours, right)
+    every = attended_cosines(distinct(table, sparse), queries, outputs, mean, SETS)
+    assert all(torch.isfinite(part.to_dense()).all() for part in torch.autograd.grad(every.sum(), [table, queries]))
 
 
 def test_weights_of_one_document() -> None:
