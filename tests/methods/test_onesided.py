@@ -164,10 +164,10 @@ def test_each_switch_changes_what_is_learned(new: New, switch: dict[str, Any]) -
 
 
 def test_a_label_s_frequency_adds_to_its_cosine(new: New) -> None:
-    method = new(OfDe, 3, frequency_weight=1.0).fit(DATA)
+    method = new(OfDe, 3, frequency_weight=1.0, rare_weight=0.4).fit(DATA)
     found = scores(method)
-    method.frequency_weight = 0.0
-    added = 0.05 / 2 * np.log((1 + DATA.counts) / (1 + DATA.counts.max()))
+    method.rare_weight = 1.0
+    added = 0.6 * 0.05 / 2 * np.log((1 + DATA.counts) / (1 + DATA.counts.max()))
     np.testing.assert_allclose(found, scores(method) + added, atol=1e-6)
 
 
@@ -342,7 +342,7 @@ def test_the_paper_s_numbers() -> None:
         paper.check()
         assert (paper.encoder.kind, paper.learn.epochs, paper.learn.batch_size) == ("distilbert-base-uncased", 50, 256)
         assert (paper.weight_decay, paper.learn.lr, paper.unseen_negatives) == (0.01, 5e-5, True)
-        assert (paper.pooled_share, paper.frequency_weight) == (0, 0)
+        assert (paper.pooled_share, paper.frequency_weight, paper.rare_weight) == (0, 0, 0)
     assert OfDe.paper().label_encoder == "Salesforce/SFR-Embedding-2_R"
     assert Dpr.paper().label_encoder == ""
 

@@ -11,7 +11,7 @@ from everylabel.data.dataset import pairs_from_lists
 from everylabel.encoders.base import Tokens
 from everylabel.methods.depl import Learning
 from everylabel.methods.onesided import OfDe
-from everylabel.methods.onesided_learning import Batches, Pairs, label_sets
+from everylabel.methods.onesided_learning import POSITIVES, Batches, Pairs, label_sets
 
 
 def batches(size: int = 3, **settings: Any) -> Batches:
@@ -60,3 +60,16 @@ def test_label_sets_for_attention() -> None:
         may = batch.negatives[row] & ~batch.truth[row]
         wrong = [int(i) for i in np.argsort(-logits[row].numpy()) if may[i]]
         assert {wrong[rank] for rank in (0, 2) if rank < len(wrong)} <= set(own)
+
+
+def test_a_document_of_many_labels_does_not_make_all_label_sets_long() -> None:
+    batch = batches(100, hard_negatives=1, shortlist=2, auxiliary=0.0)(0, np.random.default_rng(0))
+    truth = np.zeros((2, 30), bool)
+    truth[0, :20] = truth[1, 29] = True
+    batch = batch._replace(truth=truth, negatives=np.ones_like(truth), ranks=np.array([0]))
+    logits = torch.from_numpy(np.random.default_rng(1).normal(size=truth.shape).astype(np.float32))
+    sets = label_sets(logits, batch)
+    assert sets.shape == (2, POSITIVES + 1)
+    farthest = np.argsort(logits[0, :20].numpy())[:POSITIVES]
+    assert set(farthest) <= set(sets[0].tolist())
+    assert 29 in sets[1]

@@ -26,7 +26,8 @@ temperature 0.05, as in "Dual-Encoders for Extreme Multi-label Classification" (
   to. All other labels count in the loss as the pooled vector has them, which is trained beside it by the same loss; at
   the end it gives shortlists to attention. The score is the mean of both cosines (`pooled_share`).
 - A label's frequency adds to its logit (`frequency_weight`), so that cosines need not say it: frequent labels come
-  first where texts say little, and unseen ones are not pushed away. Ranking puts a document's best 100 in that order.
+  first where texts say little, and unseen ones are not pushed away. Ranking puts a document's best 100 in that order,
+  with less of it, so that rare labels come up where it costs next to nothing (`rare_weight`).
 - Special tokens of a transformer have no part in attention.
 - `unseen_negatives` is off: labels that nobody has used are read in the auxiliary loss only (`unseen_auxiliary`).
 - A label's text is its name, alternative names and description, cut to `label_tokens`.
@@ -49,6 +50,7 @@ from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
 from everylabel.methods.depl import Learning, seen_first
 from everylabel.methods.linear import seen_labels
+from everylabel.methods.rare import check_rare_weight
 from everylabel.methods.spread import row_of
 from everylabel.states import below, under
 from everylabel.text.matching import require_texts
@@ -96,6 +98,7 @@ class OfDe(Method):
     hard_negatives: int = 8  # of a document, for attention: half of them its best wrong labels
     pooled_share: float = 0.5  # of the pooled vector's cosine in a score with attention; 0: attention alone
     frequency_weight: float = 0.5  # of ln(1 + training documents) of a label, beside cosine / temperature
+    rare_weight: float = 0.3  # how much of that is taken away again in a ranking; 0: as in training
     shortlist: int = 200  # labels of a document that attention puts in order
     index: IndexKind = "auto"
     evaluations: int = 0  # while training, into history_; above 0, documents and labels are held out for them
@@ -107,7 +110,7 @@ class OfDe(Method):
         encoder = EncoderConfig(kind="distilbert-base-uncased", max_tokens=512)
         learn = Learning(epochs=50, batch_size=256, lr=5e-5, layer_lr=5e-5)
         settings: dict[str, Any] = {"document_layer": False, "unseen_negatives": True, "labels_per_batch": 1_000_000}
-        settings |= {"pooled_share": 0.0, "frequency_weight": 0.0}
+        settings |= {"pooled_share": 0.0, "frequency_weight": 0.0, "rare_weight": 0.0}
         if cls().label_side == "frozen":
             settings["label_encoder"] = "Salesforce/SFR-Embedding-2_R"
         return cls(encoder=encoder, learn=learn, **settings)
@@ -137,6 +140,7 @@ class OfDe(Method):
                 "hard_negatives, evaluations and frequency_weight must be 0 or more; "
                 f"got {self.hard_negatives}, {self.evaluations} and {self.frequency_weight}"
             )
+        check_rare_weight(self.rare_weight)
         if not 0 < self.held_out < 1 or not 0 <= self.pooled_share < 1:
             raise ConfigError(
                 "held_out is a share above 0 and below 1, pooled_share one from 0 and below 1; "
@@ -264,9 +268,10 @@ class OfDe(Method):
         return self._weighed(found, self.counts_, k)
 
     def _weighed(self, found: Ranking, counts: LongArray, k: int) -> Ranking:
-        """The same labels with what their frequency adds to a cosine, as in training; half of it to a score."""
+        """The same labels with what their frequency adds to a cosine, less than in training; half of it to a score."""
         prior = np.log1p(counts) - np.log1p(counts.max())
-        scores = found.scores + self.frequency_weight * self.temperature / 2 * prior[found.ids]
+        weight = max(0.0, self.frequency_weight - self.rare_weight)
+        scores = found.scores + weight * self.temperature / 2 * prior[found.ids]
         return Ranking.best_of(found.ids, np.clip(scores, 0, 1), k)
 
     def _state(self) -> State:

@@ -28,7 +28,8 @@ from everylabel.types import Csr, IntArray, LongArray
 if TYPE_CHECKING:
     from everylabel.methods.onesided import OfDe
 
-ALWAYS = 1e6  # beside a logit: positives and the ranks asked for are in a label set before any other
+ALWAYS = 1e4  # beside a logit: positives and the ranks asked for are in a label set before any other
+POSITIVES = 8  # of a document that are asked for attention; documents with twenty would make all label sets long
 Row = dict[str, Any]
 
 
@@ -158,19 +159,19 @@ class Learner:
         read: Read = both["documents"].read(batch.rows)
         labels: Seen = both["labels"](batch.columns)
         logits = read.vectors @ labels.outputs.T / self.method.temperature
-        losses = self._parts("pooled", logits, batch)
+        prior = self.prior[torch.from_numpy(batch.columns.astype(np.int64))].to(logits.device)
+        losses = self._parts("pooled", logits, prior, batch)
         if read.tokens is not None and labels.queries is not None:
             sets = label_sets(logits.detach(), batch)
             cosines = both["documents"].cosines(read.tokens, labels.queries, labels.outputs, sets)
             share = self.method.pooled_share
             mixed = share * logits.gather(1, sets) + (1 - share) * cosines / self.method.temperature
             logits = logits.scatter(1, sets, mixed)
-            losses |= self._parts("attention", logits, batch)
+            losses |= self._parts("attention", logits, prior, batch)
         return losses
 
-    def _parts(self, name: str, logits: Tensor, batch: Batch) -> dict[str, Tensor]:
+    def _parts(self, name: str, logits: Tensor, prior: Tensor, batch: Batch) -> dict[str, Tensor]:
         truth, negatives, n = batch.truth, batch.negatives, batch.n_documents
-        prior = self.prior[torch.from_numpy(batch.columns.astype(np.int64))].to(logits.device)
         losses = {name: decoupled_softmax(logits[:n] + prior, truth[:n], negatives[:n])}
         if len(logits) > n:
             own = decoupled_softmax(logits[n:], truth[n:], negatives[n:])
@@ -181,13 +182,14 @@ class Learner:
 def label_sets(logits: Tensor, batch: Batch) -> Tensor:
     """Places in the label set (rows x labels of a row): a row's positives, the wrong labels of the ranks asked for.
 
-    Rows with fewer positives than others have more of their best wrong labels instead.
+    Rows with fewer positives than others have more of their best wrong labels instead; of more than POSITIVES those
+    that the pooled vector is farthest from.
     """
     truth, negatives = (torch.from_numpy(mask).to(logits.device) for mask in (batch.truth, batch.negatives))
     order = logits.masked_fill(~negatives | truth, -ALWAYS)
     wrong = order.topk(min(int(batch.ranks.max(initial=-1)) + 1, order.shape[1]), dim=1).indices
     asked = wrong[:, torch.from_numpy(batch.ranks[batch.ranks < wrong.shape[1]]).to(wrong.device)]
     order = order.scatter_add(1, asked, torch.full_like(asked, ALWAYS, dtype=order.dtype))
-    order = order.masked_fill(truth, 3 * ALWAYS)
-    size = int(batch.truth.sum(axis=1).max(initial=0)) + asked.shape[1]
+    order = torch.where(truth, 3 * ALWAYS - logits, order)
+    size = min(POSITIVES, int(batch.truth.sum(axis=1).max(initial=0))) + asked.shape[1]
     return order.topk(min(size, order.shape[1]), dim=1).indices

@@ -112,13 +112,15 @@ class OneSidedRanker:
         read = self.documents.read(tokens)
         assert read.tokens is not None
         found = self.index.search(unit_rows(read.vectors.cpu().numpy()), k)
-        there, places = np.unique(found.ids, return_inverse=True)
-        rows = torch.from_numpy(there)  # taken by torch, whose arrays are aligned: else sums differ in their last digit
+        asked, places = np.unique(found.ids, return_inverse=True)
+        rows = torch.from_numpy(asked)  # taken by torch, whose arrays are aligned: else sums differ in their last digit
         queries, outputs = (torch.from_numpy(self.vectors[name])[rows] for name in ("queries", "outputs"))
         sets = torch.from_numpy(places.reshape(found.ids.shape))
         cosines = self.documents.cosines(read.tokens, queries, outputs, sets).cpu().numpy()
-        mixed = self.pooled_share * found.scores + (1 - self.pooled_share) * cosines
-        return Ranking(found.ids, np.where(found.ids >= 0, mixed, -np.inf))
+        there = found.ids >= 0  # an approximate index may find fewer labels: their scores are minus infinity
+        pooled = np.where(there, found.scores, 0)
+        mixed = self.pooled_share * pooled + (1 - self.pooled_share) * cosines
+        return Ranking(found.ids, np.where(there, mixed, -np.inf))
 
     def state(self, prefix: str) -> dict[str, Any]:
         layers = {n: t.cpu().numpy() for n, t in self.documents.state_dict().items() if not n.startswith("encoder.")}
