@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from everylabel.types import Ranking
 
 DROPS, DROPPED = 3, 500
+SETTINGS: dict[str, dict[str, Any]] = {"of-lan": {"learn": {"epochs": 3.0}}}  # six fits: each of them is a long one
 METRICS = ("P@1", "P@3", "P@5", "nDCG@3", "nDCG@5")
 PARTS: dict[str, dict[str, Any]] = {
     "xml0": {},
@@ -49,7 +50,8 @@ def ratios(ranking: Ranking, truth: Any) -> dict[str, Ratio]:
 
 def of_base(base: str, train: Dataset, test: Dataset, truth: Any) -> tuple[dict[str, dict[str, Ratio]], dict[str, Any]]:
     """XML0 and its parts on one base; and what the growing search loses."""
-    fitted: Any = everylabel.method("xml0", base=base, candidates="unseen").fit(train)
+    fitted: Any = everylabel.method("xml0", base=base, base_settings=SETTINGS.get(base, {}), candidates="unseen")
+    fitted.fit(train)
     found = {}
     for name, changes in PARTS.items():
         part = copy.copy(fitted)
