@@ -15,6 +15,7 @@ from everylabel.config import build, parse_settings, to_dict
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
 from everylabel.data.splits import hold_out_labels
 from everylabel.encoders.base import EncoderConfig
+from everylabel.encoders.build import load_encoder
 from everylabel.errors import ConfigError, DataError, NotFittedError
 from everylabel.evaluate.metrics import restrict
 from everylabel.methods.calibrate import Calibration
@@ -205,7 +206,7 @@ def test_rarer_labels_have_lower_odds() -> None:
 
 
 def test_the_union_end_to_end(lexical: EncoderConfig) -> None:
-    settings: dict[str, Any] = {"encoder": lexical, "base": "svm", "candidates": "unseen"}
+    settings: dict[str, Any] = {"encoder": lexical, "label_encoder": "", "base": "svm", "candidates": "unseen"}
     fusion, conse = LabelFusion(**settings).fit(DATA), Conse(**settings).fit(DATA)
     assert names_of(fusion.rank([THREE], 1)) == [UNION]
     assert names_of(conse.rank([THREE], 1)) == [DECOY]
@@ -220,20 +221,36 @@ def test_the_union_end_to_end(lexical: EncoderConfig) -> None:
 def test_the_parts_are_exactly_the_parts(kind: str, static: EncoderConfig, tiny_folder: Path) -> None:
     encoder = static if kind == "static" else EncoderConfig(kind=str(tiny_folder), max_tokens=16, cache=False)
     texts = [THREE, *TEXTS[::7], "", "trade and wine"]
-    alike = Xml0(encoder=encoder, weight=0.0, candidates="unseen").fit(DATA).rank(texts, 3)
+    alike = Xml0(encoder=encoder, label_encoder="", weight=0.0, candidates="unseen").fit(DATA).rank(texts, 3)
     expected = restrict(Semantic(encoder=encoder).fit(DATA).rank(texts, len(NAMES)), DATA.counts == 0, 3)
     np.testing.assert_array_equal(alike.ids, expected.ids)
-    one = Xml0(encoder=encoder, weight=1.0, candidates="unseen").fit(DATA)
-    other = LabelFusion(encoder=encoder, candidates="unseen").fit(DATA)
+    one = Xml0(encoder=encoder, label_encoder="", weight=1.0, candidates="unseen").fit(DATA)
+    other = LabelFusion(encoder=encoder, label_encoder="", candidates="unseen").fit(DATA)
     np.testing.assert_array_equal(one.rank(texts, 3).scores, other.rank(texts, 3).scores)
     best = one.candidates_.best(one._predicted(Documents.of([THREE]))[0], "exhaustive")
     cosines = {NAMES[label]: best.cosines[i] for i, label in enumerate(one.candidates_.pool)}
     assert names_of(one.rank([THREE], 3)) == sorted(NAMES[8:], key=lambda name: -cosines[name])
 
 
+def test_labels_are_fused_as_an_encoder_of_their_own_reads_them(
+    lexical: EncoderConfig, tiny_folder: Path, tmp_path: Path
+) -> None:
+    settings: dict[str, Any] = {"base": "svm", "candidates": "unseen", "weight": 1.0}
+    method = Xml0(encoder=lexical, label_encoder=str(tiny_folder), **settings).fit(DATA)
+    reader = load_encoder(EncoderConfig(kind=str(tiny_folder), trainable=False))
+    np.testing.assert_allclose(method.candidates_.vectors, reader.encode(NAMES), atol=1e-5)
+    assert method.candidates_.tower.encoder.dim > reader.dim
+    method.save(tmp_path / "model")
+    again: Any = everylabel.load(tmp_path / "model")
+    for one in (method, again):
+        one.add_labels([Label("new", "wine law")])
+    np.testing.assert_array_equal(again.rank([THREE], 4).ids, method.rank([THREE], 4).ids)
+    np.testing.assert_allclose(again.candidates_.vectors[-1:], reader.encode(["wine law"]), atol=1e-5)
+
+
 @pytest.mark.parametrize("base", ["svm", "xr-linear", "knn", "tfidf", "popularity"])
 def test_any_base(base: str, lexical: EncoderConfig, tmp_path: Path) -> None:
-    method = Xml0(base=base, encoder=lexical).fit(DATA)
+    method = Xml0(base=base, encoder=lexical, label_encoder="").fit(DATA)
     found = method.rank([THREE, "", "trade of trade"], len(NAMES))
     seen = restrict(found, DATA.counts > 0)
     expected = restrict(method.base_.rank([THREE, "", "trade of trade"], len(NAMES)), DATA.counts > 0)
@@ -256,7 +273,7 @@ def test_a_base_with_an_encoder_of_its_own(
     base: str, more: dict[str, Any], lexical: EncoderConfig, tmp_path: Path
 ) -> None:
     own = {"encoder": {"teacher": lexical.teacher, "lexical": 64}, **more}
-    method = Xml0(base=base, base_settings=own, encoder=lexical).fit(DATA)
+    method = Xml0(base=base, base_settings=own, encoder=lexical, label_encoder="").fit(DATA)
     found = method.rank([THREE], len(NAMES))
     assert len(names_of(found)) == len(NAMES)
     method.save(tmp_path / "model")
@@ -267,7 +284,7 @@ def test_a_base_with_an_encoder_of_its_own(
 
 def test_the_settings_of_the_base(lexical: EncoderConfig, tmp_path: Path) -> None:
     given = parse_settings(["base=knn", "base_settings.neighbours=3", "base_settings.tfidf.ngrams=2", "random_state=5"])
-    method = replace(build(Xml0, given), encoder=lexical)
+    method = replace(build(Xml0, given), encoder=lexical, label_encoder="")
     assert method.base_settings == {"neighbours": 3, "tfidf": {"ngrams": 2}}
     base: Any = method.new_base()
     assert (base.name, base.neighbours, base.tfidf.ngrams, base.random_state) == ("knn", 3, 2, 5)
@@ -277,11 +294,11 @@ def test_the_settings_of_the_base(lexical: EncoderConfig, tmp_path: Path) -> Non
 
 
 def test_only_unseen_labels_are_ranked_when_asked_for(lexical: EncoderConfig) -> None:
-    found = Xml0(encoder=lexical, candidates="unseen").fit(DATA).rank([THREE], 20)
+    found = Xml0(encoder=lexical, label_encoder="", candidates="unseen").fit(DATA).rank([THREE], 20)
     assert sorted(names_of(found)) == sorted(NAMES[8:])
     everything = DATA.with_pairs(pairs_from_lists([*LISTS[3:], (8,), (9,), (10,)], len(LABELS)))
     for candidates, n in (("unseen", 0), ("all", 11)):
-        method = Xml0(encoder=lexical, base="svm", candidates=candidates).fit(everything)  # type: ignore[arg-type]
+        method = Xml0(encoder=lexical, label_encoder="", base="svm", candidates=candidates).fit(everything)  # type: ignore[arg-type]
         assert len(names_of(method.rank([THREE], 20))) == n
 
 
@@ -289,7 +306,7 @@ def test_unchanged_by_the_order_of_documents_and_labels(lexical: EncoderConfig) 
     rng = np.random.default_rng(3)
     rows, columns = rng.permutation(len(DATA)), rng.permutation(len(LABELS))
     other = Dataset(DATA.documents.subset(rows), LABELS.subset(columns), DATA.required_pairs[rows][:, columns])
-    one, two = (Xml0(encoder=lexical, base="svm").fit(data) for data in (DATA, other))
+    one, two = (Xml0(encoder=lexical, label_encoder="", base="svm").fit(data) for data in (DATA, other))
     assert one.weight_ == two.weight_
     texts = [THREE, "wine and milk", "trade of trade"]
     first, second = one.rank(texts, len(NAMES)), two.rank(texts, len(NAMES))
@@ -300,34 +317,36 @@ def test_unchanged_by_the_order_of_documents_and_labels(lexical: EncoderConfig) 
 
 
 def test_unseen_labels_as_rare_ones_stand_lower_and_in_the_same_order(lexical: EncoderConfig) -> None:
-    one = Xml0(encoder=lexical, base="svm").fit(DATA)
-    rare = Xml0(encoder=lexical, base="svm", unseen_as="rare").fit(DATA)
+    one = Xml0(encoder=lexical, label_encoder="", base="svm").fit(DATA)
+    rare = Xml0(encoder=lexical, label_encoder="", base="svm", unseen_as="rare").fit(DATA)
     found, lower = (restrict(method.rank([THREE], len(NAMES)), DATA.counts == 0) for method in (one, rare))
     np.testing.assert_array_equal(found.ids, lower.ids)
     assert np.all(lower.scores[0, :3] < found.scores[0, :3])
 
 
 def test_what_the_growing_search_loses(lexical: EncoderConfig) -> None:
-    method = Xml0(encoder=lexical, base="svm").fit(DATA)
+    method = Xml0(encoder=lexical, label_encoder="", base="svm").fit(DATA)
     loss = method.loss_of_greedy(TEXTS)
     assert loss.searches == 3 * len(TEXTS)
     assert 0 <= loss.mean_loss <= loss.largest_loss < 0.1
     assert loss.same > 0.5
-    quick = Xml0(encoder=lexical, base="svm", search="greedy", candidates="unseen", weight=1.0).fit(DATA)
+    quick = Xml0(encoder=lexical, label_encoder="", base="svm", search="greedy", candidates="unseen", weight=1.0).fit(
+        DATA
+    )
     assert names_of(quick.rank([THREE], 1)) == [UNION]
 
 
 def test_hidden_labels_are_found_again(lexical: EncoderConfig) -> None:
     """Labels that lose their documents: the base alone cannot rank them."""
     data, hidden = hold_out_labels(DATA, count=2, seed=1)
-    method = Xml0(encoder=lexical, base="svm").fit(data)
+    method = Xml0(encoder=lexical, label_encoder="", base="svm").fit(data)
     found = method.rank([f"{NAMES[label]} of {NAMES[label]}" for label in hidden], 3)
     assert all(label in row for label, row in zip(hidden, found.ids, strict=True))
 
 
 def test_very_few_data(lexical: EncoderConfig) -> None:
     data = Dataset(Documents.of(["fish"]), LABELS, pairs_from_lists([[0]], len(LABELS)))
-    method = Xml0(encoder=lexical, base="knn", base_settings={"tfidf": {"max_df": 1.0}}).fit(data)
+    method = Xml0(encoder=lexical, label_encoder="", base="knn", base_settings={"tfidf": {"max_df": 1.0}}).fit(data)
     assert method.weight_ == 0.5
     assert method.base_.calibration_ is None
     found = method.rank(["fish"], 20)
@@ -380,7 +399,7 @@ def test_settings_that_cannot_work(settings: dict[str, Any], message: str) -> No
 def test_what_cannot_be_explained(lexical: EncoderConfig) -> None:
     with pytest.raises(NotFittedError):
         Xml0().explain(THREE, "q00")
-    method = Xml0(encoder=lexical, base="svm").fit(DATA)
+    method = Xml0(encoder=lexical, label_encoder="", base="svm").fit(DATA)
     with pytest.raises(DataError, match="'nothing' is no label of the vocabulary"):
         method.explain(THREE, "nothing")
     with pytest.raises(DataError, match="is a label with 31 training documents"):

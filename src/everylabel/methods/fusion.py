@@ -20,9 +20,10 @@ Deviations:
   labels of one document suggest (Good and Turing: their share of the pairs is that of all labels still to come).
   `candidates="unseen"` is the paper's setting: only unseen labels are ranked.
 - `search="greedy"` grows a subset instead of trying all (subsets.py): the paper's future work.
-- A label has one vector for fusion, the mean of its texts'. Likeness is `semantic`: documents are centred, the best of
-  a label's texts counts.
-Cost: two fits of the base and one encoding of the label texts; a document: subsets.py.
+- A label has one vector for fusion, the mean of its texts', by an encoder of its own (`label_encoder`): label texts are
+  short, so a transformer is affordable for them, and knows better which labels are alike. Likeness is `semantic`:
+  documents are centred, the best of a label's texts counts.
+Cost: two fits of the base and one encoding of the label texts by each encoder; a document: subsets.py.
 """
 
 from __future__ import annotations
@@ -79,6 +80,7 @@ class Xml0(Method):
     base: str = "xr-linear"  # any other method
     base_settings: dict[str, Any] = field(default_factory=dict)  # of that method: --set base_settings.leaf_size=100
     encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(lexical=768))
+    label_encoder: str = "minilm"  # of labels in fusion: a transformer's name or folder; "": `encoder`, fast for many
     center: bool = True  # as in `semantic`
     threshold: float = 0.1  # probability above which a seen label takes part
     cap: int = 10  # seen labels of a document that take part, at most
@@ -139,12 +141,15 @@ class Xml0(Method):
         return loss_of_greedy(self.candidates_.problems(self._predicted(Documents.of(texts))))
 
     def _fit(self, dataset: Dataset) -> None:
+        from everylabel.encoders.build import load_encoder
         from everylabel.methods.tower import Tower
 
         require_texts(dataset.documents)
         labels = dataset.labels
         tower = Tower.load(self.encoder, dataset.documents, labels, self.random_state, center=self.center)
-        vectors = label_vectors(tower, labels)
+        reader = tower.encoder if not self.label_encoder else load_encoder(self._label_encoder)
+        self.reader_ = reader.state() if self.label_encoder else {}
+        vectors = label_vectors(reader, labels)
         yardstick = drawn(labels.ids, None, min(len(labels), YARDSTICK), self.random_state)
         unseen = np.flatnonzero(dataset.counts == 0)
         self.weight_ = 0.5 if self.weight is None else self.weight
@@ -156,7 +161,15 @@ class Xml0(Method):
         self.candidates_ = candidates(unseen)
 
     def _add_labels(self, labels: LabelSet, first: int) -> None:
-        self.candidates_ = self.candidates_.with_more(labels, first)
+        from everylabel.encoders.build import restore_encoder
+
+        own = self.candidates_
+        reader = restore_encoder(self._label_encoder, self.reader_) if self.label_encoder else own.tower.encoder
+        self.candidates_ = own.with_more(labels, first, reader)
+
+    @property
+    def _label_encoder(self) -> EncoderConfig:
+        return EncoderConfig(kind=self.label_encoder, trainable=False)
 
     def _rehearse(self, dataset: Dataset, candidates: Callable[[LongArray], Candidates]) -> Calibration | None:
         """Chooses the weight, learns what a mixed score is worth, and returns the base's calibration."""
@@ -216,6 +229,7 @@ class Xml0(Method):
             **own.tower.state("tower"),
             **under("base", self.base_.state()),
             **under("unseen", self.unseen_.state()),
+            **under("reader", self.reader_),
             "vectors": own.vectors,
             "yardstick": own.yardstick,
             "weight": self.weight_,
@@ -232,6 +246,7 @@ class Xml0(Method):
         learned = Calibration.restored(below(state, "unseen"))
         assert learned is not None
         self.unseen_, self.weight_ = learned, state["weight"]
+        self.reader_ = below(state, "reader")
 
 
 @dataclass(kw_only=True)

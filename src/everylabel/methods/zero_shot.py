@@ -23,6 +23,7 @@ from everylabel.types import Csr, FloatArray, LongArray, Ranking
 from everylabel.vectors import unit_rows
 
 if TYPE_CHECKING:
+    from everylabel.encoders.base import Encoder
     from everylabel.methods.tower import Tower
 
 YARDSTICK = 256  # labels whose mean and spread are a document's measure
@@ -81,11 +82,11 @@ class Candidates:
         own.index_labels(vocabulary.subset(np.union1d(labels, yardstick)), "exact")
         return cls(own, vectors, yardstick, labels)
 
-    def with_more(self, vocabulary: LabelSet, first: int) -> Candidates:
-        """Labels from place `first` of the vocabulary on are candidates, too. O(their texts)."""
+    def with_more(self, vocabulary: LabelSet, first: int, encoder: Encoder) -> Candidates:
+        """Labels from place `first` of the vocabulary on are candidates, too, read by `encoder`. O(their texts)."""
         new = np.arange(first, len(vocabulary), dtype=np.int64)
         self.tower.add_labels(vocabulary.subset(np.concatenate([self.pool, new])), len(self.pool))
-        vectors = np.concatenate([self.vectors, label_vectors(self.tower, vocabulary.subset(new))])
+        vectors = np.concatenate([self.vectors, label_vectors(encoder, vocabulary.subset(new))])
         return Candidates(self.tower, vectors, self.yardstick, np.concatenate([self.labels, new]))
 
     def scores(
@@ -126,10 +127,10 @@ class Candidates:
         return normal[:, self._asked]
 
 
-def label_vectors(tower: Tower, labels: LabelSet) -> FloatArray:
+def label_vectors(encoder: Encoder, labels: LabelSet) -> FloatArray:
     """One unit vector a label: the mean of those of its name, its alternatives and its description."""
     texts, owners = label_texts(labels)
-    vectors = tower.encoder.encode(texts)
+    vectors = encoder.encode(texts)
     begins = np.searchsorted(owners, np.arange(len(labels)))
     found: FloatArray = unit_rows(np.add.reduceat(vectors, begins, axis=0))
     return found
