@@ -69,8 +69,8 @@ TITLES = {
         "## One-sided fine-tuning: what keeps unseen labels alive, 10,000 documents",
         UNSEEN,
         "`seen`, `unseen`: whether labels that nobody has used are among the negatives (and, with lambda, among the "
-        "label texts). 0, 1: lambda, the weight of the auxiliary loss. As in the paper, a label's frequency has no part "
-        "in logits and rankings (`frequency_weight=0`); four passes, 256 lexical dimensions instead of 768. In each "
+        "label texts). 0, 1: lambda, the weight of the auxiliary loss. As in the paper, a label's frequency has no "
+        "part in logits and rankings (`frequency_weight=0`); four passes, 256 lexical dimensions, not 768. In each "
         "row 5 % of the labels are hidden from training for the evaluations in between: they count as unseen here "
         "only if all training documents lack them. `minilm-titles`: the transformer on the first 32 tokens, one pass.",
     ),
