@@ -72,7 +72,8 @@ TITLES = {
         "label texts). 0, 1: lambda, the weight of the auxiliary loss. As in the paper, a label's frequency has no "
         "part in logits and rankings (`frequency_weight=0`); four passes, 256 lexical dimensions, not 768. In each "
         "row 5 % of the labels are hidden from training for the evaluations in between: they count as unseen here "
-        "only if all training documents lack them. `minilm-titles`: the transformer on the first 32 tokens, one pass.",
+        "only if all training documents lack them. `long`: 20 passes. `minilm-titles`: the transformer on the first 32 "
+        "tokens, one pass.",
     ),
     "cve": (
         "## cve-libraries: most labels of the test documents are unseen",
