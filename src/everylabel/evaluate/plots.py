@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 KINDS = ("png", "svg")
 WIDE = (7.0, 4.2)  # inches
 BANDS = ("unseen", "tail", "middle", "head")  # rare to common, as the frequency curve goes
+SMALL = 8  # points: a name in a picture
 NARROW = 0.07  # of the axis: a band that has no room for its name
 SMOOTHED = 50  # a training curve is a running mean over this part of its steps
 
@@ -185,12 +186,28 @@ def projection_plot(histories: Mapping[str, Sequence[Mapping[str, Any]]]) -> Fig
 
 
 def trade_off_plot(points: Mapping[str, tuple[float, float]]) -> Figure:
-    """Each system as (overall, zero-shot), from 0 to 1: up and to the right is better. Figure 1 of the same paper."""
-    figure, (axes,) = _new(points, size=(6.4, 5.4 + 0.12 * len(points)))
-    for style, (name, (overall, unseen)) in zip(_styles(points), points.items(), strict=True):
-        axes.plot([100 * overall], [100 * unseen], label=name, **(_line(style) | {"linestyle": "", "markersize": 8}))
-        axes.annotate(name, (100 * overall, 100 * unseen), xytext=(5, 5), textcoords="offset points", fontsize=8)
-    axes.set(xlabel="overall: nDCG@5 in %", ylabel="labels nobody has used: ZSR@100 in %", ylim=(-2, None))
+    """Each system as (overall, zero-shot), from 0 to 1: up and to the right is better. Figure 1 of the same paper.
+
+    Names stand beside their points, those of near ones below each other: there are more systems than styles.
+    """
+    figure, (axes,) = _new(points, size=(7.2, 5.4))
+    places = [(100 * overall, 100 * unseen, name) for name, (overall, unseen) in points.items()]
+    places.sort(key=lambda place: (-place[1], place[0]))
+    axes.plot([x for x, _, _ in places], [y for _, y, _ in places], **(_line(STYLES[0]) | {"linestyle": ""}))
+    axes.set(xlabel="overall: nDCG@5 in %", ylabel="labels nobody has used: ZSR@100 in %", ylim=(-10, None))
+    axes.margins(x=0.25)
+    taken: list[tuple[float, float, float]] = []  # left and right end of a name, and its height, in points
+    for x, y, name in places:
+        left, height = 72 / figure.dpi * axes.transData.transform((x, y))
+        right, down = left + 0.6 * SMALL * len(name), 0.0
+        while any(
+            left < other[1] and right > other[0] and abs(height - down - other[2]) < 1.2 * SMALL for other in taken
+        ):
+            down += 2.0
+        taken.append((left, right, height - down))
+        line = {"arrowstyle": "-", "color": "#888888", "linewidth": 0.6, "relpos": (0, 0.5)} if down else None
+        at = (9, -3 - down)
+        axes.annotate(name, (x, y), xytext=at, textcoords="offset points", fontsize=SMALL, arrowprops=line)
     return _finished(figure, [axes], "Overall and zero-shot")
 
 
@@ -249,7 +266,8 @@ def _finished(figure: Figure, panels: Sequence[Axes], title: str, *, grid: Any =
         axes.spines[["top", "right"]].set_visible(False)
     figure.suptitle(title, fontsize=11)
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=min(len(labels), columns), handlelength=4, fontsize=9
-    )
+    if labels:
+        figure.legend(
+            handles, labels, loc="outside lower center", ncols=min(len(labels), columns), handlelength=4, fontsize=9
+        )
     return figure
