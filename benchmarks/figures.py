@@ -21,7 +21,7 @@ from everylabel.evaluate.plots import (
 from everylabel.evaluate.report import Scores
 
 WITH_PAIRS = ("svm", "classifier", "de-ret", "depl", "depl+cls", "matchxml")
-WATCHED = ("dpr-unseen-0-long", "dexml-unseen-0-long", "of-de-unseen-0-long", "of-de-unseen-1-long", "of-lan-unseen-1")
+WATCHED = ("dpr-unseen-0-long", "of-de-unseen-1-long", "dexml-unseen-0", "of-de-unseen-0", "of-lan-unseen-1")
 PROJECTED = ("dpr-unseen-0-long", "of-de-unseen-1-long")
 TRADED = {
     **{name: f"eurlex57k-{name}" for name in ("svm", "matchxml", "depl", "depl+cls", "ova-clf", "lan", "dpr", "dexml")},
