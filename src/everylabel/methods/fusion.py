@@ -184,16 +184,23 @@ class Xml0(Method):
         if len(hidden) == 0:
             return base.calibration_
         predicted = Predicted.of(ranked_of(base, held.documents, self.cap, train.counts > 0), self.threshold, self.cap)
-        scores = candidates(hidden).scores(held.documents, predicted, self.search, self.weight)
-        truth = held.required_pairs[:, hidden]
+        asked = np.union1d(hidden, self._others(dataset))
+        scores = candidates(asked).scores(held.documents, predicted, self.search, self.weight)
+        truth = held.required_pairs[:, asked]
         if self.weight is None:
             self.weight_ = best_weight(scores, truth)
-        top = self._best(scores, np.arange(len(hidden)), DEPTH)
+        top = self._best(scores, np.arange(len(asked)), DEPTH)
         there = top.ids >= 0
         self.unseen_ = Calibration.of_pairs(top.scores[there], contains(truth, top.ids)[there])
         if self.unseen_as == "rare":
             self.unseen_ = shifted(self.unseen_, rate_of_unseen(dataset.counts, len(dataset)), rate_of(truth))
         return base.calibration_
+
+    def _others(self, dataset: Dataset) -> LongArray:
+        """Labels that nobody has used, a sample of many: they stand beside the hidden ones, as in a ranking."""
+        unseen = np.flatnonzero(dataset.counts == 0)
+        ids = [dataset.labels[int(i)].id for i in unseen]
+        return unseen[drawn(ids, None, min(len(unseen), MOST_HIDDEN), self.random_state)]
 
     def _predicted(self, documents: Documents) -> list[Predicted]:
         found = ranked_of(self.base_, documents, self.cap, self.counts_ > 0)
