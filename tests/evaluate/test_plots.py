@@ -193,5 +193,5 @@ def test_no_line_of_a_history_is_cut_off() -> None:
 
 def test_names_of_close_systems_do_not_cover_each_other() -> None:
     figure = trade_off_plot({f"system {i}": (0.8, 0.5) for i in range(4)})
-    offsets = sorted(text.xyann[1] for text in figure.axes[0].texts)
+    offsets = sorted(text.xyann[1] for text in figure.axes[0].texts)  # type: ignore[attr-defined]
     assert all(after - before >= 8 for before, after in pairwise(offsets))
