@@ -48,6 +48,11 @@ class Ranking(NamedTuple):
         return cls(np.full((n_docs, k), -1, np.int32), np.full((n_docs, k), -np.inf, np.float32))
 
     @classmethod
+    def joined(cls, parts: Sequence[Ranking]) -> Ranking:
+        """The documents of all parts, one part after the other; each has as many ranks."""
+        return cls(np.concatenate([part.ids for part in parts]), np.concatenate([part.scores for part in parts]))
+
+    @classmethod
     def best_of(cls, ids: IntArray, scores: FloatArray, k: int) -> Ranking:
         """The top k of rows in any order; an id below 0 and a score of -inf is none. O(n m log m) for m a row."""
         scores = np.where(ids >= 0, scores, -np.inf).astype(np.float32)

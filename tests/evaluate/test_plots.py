@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
@@ -182,3 +183,15 @@ def test_no_pyplot_and_nothing_before_use(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert not re.search("warning", done.stderr, re.IGNORECASE)
+
+
+def test_no_line_of_a_history_is_cut_off() -> None:
+    higher = [{**row, "zsr@100": 0.9} for row in WATCHED]
+    panel = history_plot({"low": WATCHED, "high": higher}).axes[1]
+    assert panel.get_ylim()[1] >= 90
+
+
+def test_names_of_close_systems_do_not_cover_each_other() -> None:
+    figure = trade_off_plot({f"system {i}": (0.8, 0.5) for i in range(4)})
+    offsets = sorted(text.xyann[1] for text in figure.axes[0].texts)  # type: ignore[attr-defined]
+    assert all(after - before >= 8 for before, after in pairwise(offsets))

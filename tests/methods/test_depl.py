@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.methods.clues import NAMES, data, labels, scores
 
 import everylabel
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
@@ -22,27 +23,10 @@ from everylabel.methods.tower import Tower
 from everylabel.text.keywords import KeywordConfig
 from everylabel.train.checkpoint import checkpointing
 
-NAMES = ["fish", "law", "milk", "wine"]
-CLUES = [["sea", "ship"], ["tax", "customs"], ["trade", "union"], ["european", "trading"]]
-LABELS = LabelSet.of(
-    [
-        *(Label(f"l{i}", name, alternatives=(f"the {name}",)) for i, name in enumerate(NAMES)),
-        Label("new", "a law of the sea", alternatives=("ship customs",)),
-    ]
-)
+LABELS = labels(Label("new", "a law of the sea", alternatives=("ship customs",)))
+DATA = data(LABELS)
 METHODS: list[type[Any]] = [Classifier, Depl, DeplCls, DeRet]
 New = Callable[..., Any]
-
-
-def data(n: int = 32) -> Dataset:
-    """A document is made of its labels' clues, which say nothing of their names."""
-    rng = np.random.default_rng(0)
-    lists = [[i % 4] if i % 3 else [i % 4, (i + 1) % 4] for i in range(n)]
-    texts = [" ".join(word for label in own for word in rng.permutation(CLUES[label])) + " of the" for own in lists]
-    return Dataset(Documents.of(texts), LABELS, pairs_from_lists(lists, len(LABELS)))
-
-
-DATA = data()
 
 
 @pytest.fixture
@@ -56,15 +40,6 @@ def new(static: EncoderConfig) -> New:
         return cls(**given | settings)
 
     return made
-
-
-def scores(method: Any, texts: Documents = DATA.documents) -> Any:
-    """Documents x labels."""
-    found = method.rank(texts, len(LABELS))
-    dense = np.zeros((len(texts), len(LABELS)), np.float32)
-    for row, ids, values in zip(dense, found.ids, found.scores, strict=True):
-        row[ids[ids >= 0]] = values[ids >= 0]
-    return dense
 
 
 # --- what is learned

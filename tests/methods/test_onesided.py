@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.methods.clues import CLUES, NAMES, data, labels, scores
 
 import everylabel
-from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
+from everylabel.data.dataset import Dataset, Documents, Label, pairs_from_lists
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError, DataError
 from everylabel.methods.depl import Learning
@@ -23,28 +24,11 @@ from everylabel.methods.onesided_learning import Learner
 from everylabel.methods.onesided_module import aligned
 from everylabel.methods.tower import Tower
 
-NAMES = ["fish", "law", "milk", "wine"]
-CLUES = [["sea", "ship"], ["tax", "customs"], ["trade", "union"], ["european", "trading"]]
 UNSEEN = ["fishery", "ships", "3", "1 , 2"]
-LABELS = LabelSet.of(
-    [
-        *(Label(f"l{i}", name, alternatives=(f"the {name}",)) for i, name in enumerate(NAMES)),
-        *(Label(f"new{i}", name) for i, name in enumerate(UNSEEN)),
-    ]
-)
+LABELS = labels(*(Label(f"new{i}", name) for i, name in enumerate(UNSEEN)))
+DATA = data(LABELS)
 METHODS: list[type[Any]] = [OfDe, OfLan, OvaClf, Lan, Dpr, Dexml]
 New = Callable[..., Any]
-
-
-def data(n: int = 32) -> Dataset:
-    """A document is made of its labels' clues, which say nothing of their names."""
-    rng = np.random.default_rng(0)
-    lists = [[i % 4] if i % 3 else [i % 4, (i + 1) % 4] for i in range(n)]
-    texts = [" ".join(word for label in own for word in rng.permutation(CLUES[label])) + " of the" for own in lists]
-    return Dataset(Documents.of(texts), LABELS, pairs_from_lists(lists, len(LABELS)))
-
-
-DATA = data()
 
 
 @pytest.fixture
@@ -56,15 +40,6 @@ def new(static: EncoderConfig) -> New:
         return cls(**given | {"frequency_weight": 0.0} | settings)  # scores are cosines
 
     return made
-
-
-def scores(method: Any, texts: Documents = DATA.documents) -> Any:
-    """Documents x labels."""
-    found = method.rank(texts, len(LABELS))
-    dense = np.zeros((len(texts), len(LABELS)), np.float32)
-    for row, ids, values in zip(dense, found.ids, found.scores, strict=True):
-        row[ids[ids >= 0]] = values[ids >= 0]
-    return dense
 
 
 # --- what is learned

@@ -163,7 +163,8 @@ def history_plot(histories: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure
             scale = 100 if label.endswith("%") else 1
             points = [(row["step"], scale * row[key]) for row in rows if row[key] is not None]
             panel.plot([step for step, _ in points], [value for _, value in points], label=name, **_line(style))
-            panel.set(ylabel=label, ylim=(0, None))
+    for panel, label in zip(panels, keys.values(), strict=True):  # after all lines: a limit holds for those before it
+        panel.set(ylabel=label, ylim=(0, None))
     panels[-1].set(xlabel="step")
     return _finished(figure, panels, "Seen and unseen labels while training", columns=3)
 

@@ -213,8 +213,7 @@ class Xml0(Method):
 
     def _rank(self, documents: Documents, k: int) -> Ranking:
         size = max(1, min(_CHUNK, _CELLS // max(len(self.candidates_.pool), 1)))
-        parts = [self._rank_chunk(part, k) for part in documents.slices(size)]
-        return Ranking(np.concatenate([part.ids for part in parts]), np.concatenate([part.scores for part in parts]))
+        return Ranking.joined([self._rank_chunk(part, k) for part in documents.slices(size)])
 
     def _rank_chunk(self, documents: Documents, k: int) -> Ranking:
         require_texts(documents)

@@ -120,7 +120,7 @@ def best_passages(found: Ranking, begins: LongArray, k: int) -> Ranking:
         ids, scores = found.ids[first:last].ravel(), found.scores[first:last].ravel()
         order = np.lexsort((ids, -scores))[None]
         parts.append(first_of_each(ids[order], scores[order], k))
-    return Ranking(np.concatenate([part.ids for part in parts]), np.concatenate([part.scores for part in parts]))
+    return Ranking.joined(parts)
 
 
 def first_of_each(ids: IntArray, scores: FloatArray, k: int) -> Ranking:
