@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from everylabel.types import Ranking
 
 DROPS, DROPPED = 3, 500
-SETTINGS: dict[str, dict[str, Any]] = {"of-lan": {"learn": {"steps": 100}, "encoder": {"lexical": 256}}}  # six fits
+SETTINGS: dict[str, dict[str, Any]] = {"of-lan": {"learn": {"steps": 200}, "encoder": {"lexical": 256}}}  # six fits
 METRICS = ("P@1", "P@3", "P@5", "nDCG@3", "nDCG@5")
 PARTS: dict[str, dict[str, Any]] = {
     "xml0": {},
