@@ -57,14 +57,19 @@ def projection(seen: FloatArray, unseen: FloatArray) -> dict[str, list[list[floa
 
 def ndcg(ranking: Ranking, truth: Csr, k: int) -> float | None:
     """The mean over documents that have a label."""
+    found = ndcg_of_each(ranking, truth, k)
+    return float(found.mean()) if len(found) else None
+
+
+def ndcg_of_each(ranking: Ranking, truth: Csr, k: int) -> NDArray[np.float64]:
+    """One number for each document that has a label."""
     n_true = np.diff(truth.indptr)
-    if not n_true.any():
-        return None
     top = ranking.top(k)
     discount = 1 / np.log2(np.arange(2, k + 2))
     gain = contains(truth, top.ids) @ discount
     best = np.concatenate([[0], np.cumsum(discount)])[np.minimum(n_true, k)]
-    return float((gain[n_true > 0] / best[n_true > 0]).mean())
+    found: NDArray[np.float64] = gain[n_true > 0] / best[n_true > 0]
+    return found
 
 
 def zero_shot_recall(ranking: Ranking, truth: Csr, labels: NDArray[np.bool_], k: int) -> float | None:
