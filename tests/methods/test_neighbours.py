@@ -74,7 +74,16 @@ def test_many_neighbours_that_agree_are_certain_and_no_more() -> None:
     np.testing.assert_allclose(scores, 1, rtol=1e-5)
 
 
-@pytest.mark.parametrize("settings", [{"neighbours": 0}, {"power": -1.0}])
+@pytest.mark.parametrize("settings", [{"neighbours": 0}, {"power": -1.0}, {"words": -1}])
 def test_settings_that_cannot_work(settings: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match="neighbours must be at least 1 and power not negative"):
+    with pytest.raises(ConfigError, match="neighbours must be at least 1, power and words not negative"):
         NearestNeighbours(**settings).fit(data(ROWS, LABELS))
+
+
+def test_only_the_heaviest_words_look_for_neighbours() -> None:
+    rows = [[9.0, 0, 0], [0, 9.0, 0], [0, 0, 9.0]]
+    document = bag([[1.0, 3.0, 2.0]])
+    found = {n: NearestNeighbours(words=n).fit(data(rows, [[0], [1], [2]])).rank(document, 3).ids for n in (0, 1, 2, 3)}
+    assert found[0].tolist() == found[3].tolist() == [[1, 2, 0]]
+    assert found[2].tolist() == [[1, 2, -1]]
+    assert found[1].tolist() == [[1, -1, -1]]

@@ -14,6 +14,7 @@ from everylabel.linear.nearest import InvertedLists
 from everylabel.methods.base import Method, State
 from everylabel.text.tfidf import DocumentFeatures, TfidfConfig
 from everylabel.types import Ranking
+from everylabel.vectors import largest_of_rows
 
 
 @dataclass(kw_only=True)
@@ -25,12 +26,14 @@ class NearestNeighbours(Method):
     tfidf: TfidfConfig = field(default_factory=TfidfConfig)
     neighbours: int = 20
     power: float = 2.0  # of the similarity: how much more the nearest ones count
+    words: int = 100  # of a text, the heaviest, by which neighbours are looked for; 0: all, which takes far longer
 
     def check(self) -> None:
         self.tfidf.check()
-        if self.neighbours < 1 or self.power < 0:
+        if self.neighbours < 1 or self.power < 0 or self.words < 0:
             raise ConfigError(
-                f"neighbours must be at least 1 and power not negative; got {self.neighbours} and {self.power}"
+                "neighbours must be at least 1, power and words not negative; "
+                f"got {self.neighbours}, {self.power} and {self.words}"
             )
 
     def _fit(self, dataset: Dataset) -> None:
@@ -38,8 +41,13 @@ class NearestNeighbours(Method):
         self.lists_ = InvertedLists.of(self.features_.fit_transform(dataset.documents))
         self.pairs_ = dataset.required_pairs
 
+    def nearest(self, documents: Documents) -> Ranking:
+        """The most similar training documents: their numbers, and the similarity."""
+        vectors = self.features_.transform(documents)
+        return self.lists_.nearest(largest_of_rows(vectors, self.words) if self.words else vectors, self.neighbours)
+
     def _rank(self, documents: Documents, k: int) -> Ranking:
-        near = self.lists_.nearest(self.features_.transform(documents), self.neighbours)
+        near = self.nearest(documents)
         found = near.ids >= 0
         weights = np.where(found, np.maximum(near.scores, 0), 0) ** self.power
         weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-12)

@@ -37,7 +37,7 @@ from everylabel.text.lemmas import check_language, lemmatised, stop_words
 from everylabel.text.matching import label_texts
 from everylabel.text.tfidf import DocumentFeatures, Tfidf, TfidfConfig
 from everylabel.types import Csr, Ranking
-from everylabel.vectors import unit_rows
+from everylabel.vectors import largest_of_rows, unit_rows
 
 _BLOCK = 256  # label features whose associations are there at a time
 _START = 5.0  # margin of a perfect match before anything is learned
@@ -236,9 +236,7 @@ def _largest(scores: Csr, entries: int) -> Csr:
     """The largest positive entries of each row; equal ones in the order of their columns."""
     scores.data[scores.data < 1e-9] = 0
     scores.eliminate_zeros()
-    columns, values = Ranking.from_csr(scores, entries)
-    rows, places = np.nonzero(columns >= 0)
-    return csr_matrix((values[rows, places], (rows, columns[rows, places])), shape=scores.shape)
+    return largest_of_rows(scores, entries)
 
 
 def same_words(n: int, first: int, shape: tuple[int, int]) -> Csr:
