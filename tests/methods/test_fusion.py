@@ -155,15 +155,15 @@ def test_the_weight_is_that_of_the_part_that_is_right() -> None:
     assert best_weight(Scores(right, wrong), pairs_from_lists([[], [], []], 3)) == 0.5
 
 
-def test_a_weight_that_is_better_by_chance_is_not_chosen() -> None:
-    """Fusion is right of two documents where likeness is not, and wrong of one: no reason to mix."""
+def test_what_is_better_by_chance_moves_the_weight_a_little() -> None:
+    """Fusion is right of two documents where likeness is not, and wrong of one: of half of the resamples."""
     truth = pairs_from_lists([[0]] * 100, 3)
     alike, fused = np.tile([1.0, 0.5, 0], (2, 100, 1))
-    alike[:2] = [0.0, 0.0, 1.0]
-    fused[2] = [0.0, 0.0, 9.0]
-    assert best_weight(Scores(fused, alike), truth) == 0
+    alike[:2], fused[2] = [0.0, 0.0, 1.0], [0.0, 0.0, 9.0]
+    assert 0.1 < best_weight(Scores(fused, alike), truth) < 0.5
     alike[:50] = [0.0, 0.0, 1.0]
-    assert best_weight(Scores(fused, alike), truth) > 0.4
+    assert best_weight(Scores(fused, alike), truth) == 0.5
+    assert best_weight(Scores(fused, alike), truth, 1) == best_weight(Scores(fused, alike), truth, 1)
 
 
 def test_squashed_scores_are_inside_and_keep_their_order() -> None:

@@ -12,8 +12,8 @@ Not stated, and what is done:
   say: the document's own likeness decides alone.
 - Both scores are normalised per document before they are mixed (zero_shot.py).
 - The weight is chosen in a rehearsal: a share of the documents is held out, a share of the seen labels is hidden from
-  the base, and nDCG@5 of the hidden labels among all unseen ones decides: the least weight that is not clearly behind
-  the best. The rehearsal also calibrates the base; the final base is fitted on everything and keeps that calibration.
+  the base, and nDCG@5 of the hidden labels among all unseen ones decides, averaged over resamples of the documents.
+  The rehearsal also calibrates the base; the final base is fitted on everything and keeps that calibration.
 Deviations:
 - `candidates="all"`: seen labels have the base's probability, unseen ones the share of hits that their mixed score had
   in the rehearsal. So they are taken for as frequent as the hidden ones; with `unseen_as="rare"` for as frequent as the
@@ -188,7 +188,7 @@ class Xml0(Method):
         scores = candidates(asked).scores(held.documents, predicted, self.search, self.weight)
         truth = held.required_pairs[:, asked]
         if self.weight is None:
-            self.weight_ = best_weight(scores, truth)
+            self.weight_ = best_weight(scores, truth, self.random_state)
         top = self._best(scores, np.arange(len(asked)), DEPTH)
         there = top.ids >= 0
         self.unseen_ = Calibration.of_pairs(top.scores[there], contains(truth, top.ids)[there])
