@@ -14,6 +14,7 @@ PUBLIC = [
     "Label",
     "LabelSet",
     "Ranking",
+    "Tagger",
     "__version__",
     "load",
     "load_dataset",

@@ -3,12 +3,13 @@
     import everylabel
 
     data = everylabel.load_dataset("DATA")
-    model = everylabel.method("xr-linear").fit(data)
-    ids, scores = model.rank(["a new text"], k=5)
-    model.save("MODEL")
-    model = everylabel.load("MODEL")
+    tagger = everylabel.Tagger().fit(data)
+    tagger.tag(["a new text"], k=5)  # labels with probability, band and evidence
+    tagger.save("MODEL")
+    tagger = everylabel.load("MODEL")
 
-The metrics are in `everylabel.evaluate.metrics` (a function `everylabel.evaluate` would hide that package).
+A single method is `everylabel.method("xr-linear").fit(data)`. The metrics are in `everylabel.evaluate.metrics` (a
+function `everylabel.evaluate` would hide that package).
 Names are imported on first use: `import everylabel` itself loads nothing heavy.
 """
 
@@ -27,6 +28,7 @@ _EXPORTS = {
     "load_dataset": "everylabel.data",
     "load_documents": "everylabel.data",
     "Ranking": "everylabel.types",
+    "Tagger": "everylabel.tagger.tagger",
     "load": "everylabel.store",
 }
 
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from everylabel.data.dataset import LabelSet as LabelSet
     from everylabel.methods.base import Method
     from everylabel.store import load as load
+    from everylabel.tagger.tagger import Tagger as Tagger
     from everylabel.types import Ranking as Ranking
 
 __all__ = [
@@ -47,6 +50,7 @@ __all__ = [
     "Label",
     "LabelSet",
     "Ranking",
+    "Tagger",
     "__version__",
     "load",
     "load_dataset",

@@ -19,6 +19,11 @@ class Entry(NamedTuple):
 
 
 METHODS: dict[str, Entry] = {
+    "tagger": Entry(
+        "everylabel.tagger.tagger:Tagger",
+        "label texts; documents and labelled documents help",
+        "several methods, chosen for the data and blended: frequent, rare and unseen labels in one ranking",
+    ),
     "xr-linear": Entry(
         "everylabel.methods.linear:XrLinear",
         "labelled documents",

@@ -16,6 +16,7 @@ from everylabel.cli.fit import fit
 from everylabel.cli.inspect import inspect
 from everylabel.cli.labels import labels
 from everylabel.cli.methods import methods
+from everylabel.cli.report import report
 from everylabel.cli.sample import sample
 from everylabel.cli.tag import tag
 
@@ -47,6 +48,6 @@ def everylabel(
     """
 
 
-for command in (demo, sample, inspect, convert, methods, fit, tag, evaluate, compare, curves):
+for command in (demo, sample, inspect, convert, methods, fit, tag, evaluate, compare, report, curves):
     app.command()(command)
 app.add_typer(labels)

