@@ -128,7 +128,8 @@ def main() -> None:
         known: dict[str, Any] = {"base": base, "train_documents": len(train), "drops": short}
         if base != "zestxml":
             known["differences"] = differences(drops)
-        write_result(f"dropped-labels-{base}", known, "python -m benchmarks.dropped_labels")
+        command = f"python -m benchmarks.dropped_labels --bases {base} --documents {len(train)}"
+        write_result(f"dropped-labels-{base}", known, command)
 
 
 if __name__ == "__main__":

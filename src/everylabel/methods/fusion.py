@@ -12,7 +12,8 @@ Not stated, and what is done:
   say: the document's own likeness decides alone.
 - Both scores are normalised per document before they are mixed (zero_shot.py).
 - The weight is chosen in a rehearsal: a share of the documents is held out, a share of the seen labels is hidden from
-  the base, and nDCG@5 of the hidden labels among all unseen ones decides, averaged over resamples of the documents.
+  the base, and nDCG@5 of the hidden labels among all unseen ones decides, the rare ones before the frequent ones,
+  averaged over resamples of the documents.
   The rehearsal also calibrates the base; the final base is fitted on everything and keeps that calibration.
 Deviations:
 - `candidates="all"`: seen labels have the base's probability, unseen ones the share of hits that their mixed score had
@@ -58,7 +59,7 @@ from everylabel.states import below, under
 from everylabel.text.matching import require_texts
 from everylabel.types import Csr, LongArray, Ranking
 
-MOST_HELD, MOST_HIDDEN = 2_000, 1_000  # documents and labels of the rehearsal: more do not change what is chosen
+MOST_HELD, MOST_HIDDEN = 4_000, 1_000  # documents and labels of the rehearsal
 NO_REHEARSAL = Calibration(np.array([0.0, 1.0]), np.array([0.0, 0.5]))  # too few data: half of the score
 _CHUNK, _CELLS = 256, 1 << 22  # documents and scores that are there at a time: some 100 MB
 

@@ -146,7 +146,8 @@ def squashed(scores: Doubles) -> Doubles:
 def best_weight(scores: Scores, truth: Csr, seed: int = 0) -> float:
     """The weight with the best nDCG@5 on labelled candidates, as the mean over resamples of the documents.
 
-    A rehearsal cannot tell near weights apart: its one best would be luck. Of equal weights the nearest to one half.
+    A rehearsal cannot tell near weights apart: its one best would be luck. Nor may a few frequent labels decide for all
+    others: a document counts less, the more documents have its labels. Of equal weights the nearest to one half.
     """
     ids = np.broadcast_to(np.arange(truth.shape[1], dtype=np.int32), truth.shape)
     found = np.stack(
@@ -156,7 +157,17 @@ def best_weight(scores: Scores, truth: Csr, seed: int = 0) -> float:
     if n == 0:
         return 0.5
     shares = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), RESAMPLES)
+    found = found * rarity(truth)
     sums = found[:, np.lexsort(found)] @ shares.T  # the order of the documents does not matter
     best = np.isclose(sums, sums.max(axis=0), rtol=0, atol=1e-9)
     nearest = np.where(best, np.abs(WEIGHTS - 0.5)[:, None], np.inf).argmin(axis=0)
     return float(WEIGHTS[nearest].mean())
+
+
+def rarity(truth: Csr) -> Doubles:
+    """Of each document with labels: the square root of the mean of 1 / documents of its labels."""
+    each = 1 / np.maximum(np.bincount(truth.indices, minlength=truth.shape[1]), 1)
+    sizes = np.diff(truth.indptr)
+    means = np.add.reduceat(each[truth.indices], truth.indptr[:-1][sizes > 0]) / sizes[sizes > 0]
+    found: Doubles = np.sqrt(means)
+    return found
