@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from everylabel.cli.app import app
+from everylabel.data import load_dataset, sample
+from everylabel.tagger.tagger import Tagger
 
 Run = Callable[..., Any]
 LABELS = [("sea", "Seafaring"), ("rail", "Railways"), ("sky", "Aviation"), ("new", "Never used in training")]
@@ -57,3 +60,24 @@ def model(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     result = CliRunner().invoke(app, ["fit", str(data), "--method", "popularity", "-o", str(path), "--quiet"])
     assert result.exit_code == 0, result.output
     return path
+
+
+@pytest.fixture(scope="session")
+def sampled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The embedded sample, which has a dev split."""
+    folder = tmp_path_factory.mktemp("sample") / "data"
+    sample(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def fitted_tagger(sampled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Not to be written to: `tagger` is a copy for that."""
+    path = tmp_path_factory.mktemp("tagger") / "model"
+    Tagger(experts=("tfidf", "knn", "svm")).fit(load_dataset(sampled)).save(path)
+    return path
+
+
+@pytest.fixture
+def tagger(fitted_tagger: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(fitted_tagger, tmp_path / "tagger"))

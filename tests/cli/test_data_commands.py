@@ -10,7 +10,8 @@ from tests.cli.conftest import Run
 
 from everylabel.registry import METHODS
 
-COMMANDS = ["demo", "sample", "inspect", "convert", "methods", "fit", "tag", "evaluate", "compare", "curves"]
+COMMANDS = ["demo", "sample", "inspect", "convert", "methods", "plan", "fit", "tag", "learn", "history"]
+COMMANDS += ["evaluate", "compare", "report", "curves"]
 GROUPS = {"labels": ["describe", "add", "remove", "list"]}
 
 

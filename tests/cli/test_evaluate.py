@@ -10,8 +10,6 @@ from xml.etree import ElementTree
 import pytest
 from tests.cli.conftest import Run, write_data, write_lines
 
-from everylabel.data import sample
-
 
 def test_the_tables(run: Run, model: Path, data: Path) -> None:
     result = run("evaluate", model, data)
@@ -29,14 +27,6 @@ def test_the_json(run: Run, model: Path, data: Path) -> None:
     assert found["bands"]["unseen"]["R@10"] == 0
     assert set(found["bands"]) == {"head", "middle", "tail", "unseen", "all"}
     assert (found["method"], found["split"], found["n_docs"], found["n_labels"]) == ("popularity", "test", 3, 4)
-
-
-@pytest.fixture(scope="module")
-def sampled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample corpus, which has a dev split."""
-    folder = tmp_path_factory.mktemp("sample")
-    sample(folder / "data")
-    return folder / "data"
 
 
 @pytest.mark.parametrize(("arguments", "state"), [([], "calibrated"), (["--no-calibrate"], "not calibrated")])

@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, write_lines
 from tests.encoders import conftest as encoders
 
 import everylabel
@@ -19,6 +20,7 @@ from everylabel.data import load_dataset
 from everylabel.data.dataset import Dataset
 from everylabel.data.splits import keep_label_share, keep_pair_share
 from everylabel.methods.popularity import Popularity
+from everylabel.tagger.tagger import Tagger
 
 tiny_folder = encoders.made_folder
 
@@ -236,10 +238,10 @@ def learned(tiny_folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("arguments", [["--no-pairs"], ["--pair-share", "0"]])
-def test_without_pairs_hybrid_is_the_default(
+def test_hybrid_without_pairs(
     run: Run, data: Path, tmp_path: Path, tiny: list[str], learned: list[str], arguments: list[str]
 ) -> None:
-    result = run("fit", data, *arguments, *tiny, *learned, "-o", tmp_path / "model")
+    result = run("fit", data, "--method", "hybrid", *arguments, *tiny, *learned, "-o", tmp_path / "model")
     assert result.exit_code == 0, result.output
     assert manifest(tmp_path / "model")["method"] == "hybrid"
     assert "fitted hybrid on 4 documents with 0 of 4 labels" in result.stderr
@@ -247,13 +249,150 @@ def test_without_pairs_hybrid_is_the_default(
     assert json.loads(tagged.stdout)["labels"][0]["id"] == "sky"
 
 
-def test_with_pairs_xr_linear_is_the_default(run: Run, data: Path, tmp_path: Path) -> None:
-    assert run("fit", data, "-o", tmp_path / "model").exit_code == 0
+QUICK = ["--set", 'experts=["tfidf", "knn"]']
+
+
+@pytest.fixture
+def with_dev(data: Path, tmp_path: Path) -> Path:
+    """The tiny data with a dev split."""
+    folder = tmp_path / "with-dev"
+    folder.mkdir()
+    for file in data.iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+    write_lines(
+        folder / "dev.jsonl",
+        [{"id": f"dev{i}", "text": f"{i} boats in the harbour, about seafaring", "labels": ["sea"]} for i in range(30)],
+    )
+    return folder
+
+
+@pytest.fixture
+def given(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Dataset, Dataset | None]]:
+    """What a tagger was fitted on, and blended on."""
+    calls: list[tuple[Dataset, Dataset | None]] = []
+    fit = Tagger.fit
+
+    def noted(self: Tagger, dataset: Dataset, dev: Dataset | None = None) -> Tagger:
+        calls.append((dataset, dev))
+        return fit(self, dataset, dev)
+
+    monkeypatch.setattr(Tagger, "fit", noted)
+    return calls
+
+
+def test_the_tagger_is_the_default(run: Run, data: Path, tmp_path: Path) -> None:
+    result = run("fit", data, *QUICK, "-o", tmp_path / "model")
+    assert result.exit_code == 0, result.output
+    assert manifest(tmp_path / "model")["method"] == "tagger"
+    assert "plan: 4 labelled documents" in result.stderr
+    assert "fitted tagger on 4 documents with 3 of 4 labels" in result.stderr
+    assert "its experts: tfidf, knn; its scores are " in result.stderr
+    assert run("evaluate", tmp_path / "model", data, "--json").exit_code == 0
+
+
+@pytest.mark.parametrize("arguments", [["--no-pairs"], ["--pair-share", "0"]])
+def test_the_tagger_is_the_default_without_pairs(
+    run: Run, data: Path, tmp_path: Path, tiny: list[str], learned: list[str], arguments: list[str]
+) -> None:
+    settings = [one if one == "--set" else f"settings.hybrid.{one}" for one in tiny + learned]
+    result = run("fit", data, *arguments, *settings, "-o", tmp_path / "model")
+    assert result.exit_code == 0, result.output
+    assert manifest(tmp_path / "model")["method"] == "tagger"
+    assert "its experts: hybrid; its scores are not calibrated" in result.stderr
+    tagged = run("tag", tmp_path / "model", "--json", input="about aviation\n")
+    assert json.loads(tagged.stdout)["labels"][0]["id"] == "sky"
+
+
+def test_quiet_tagger(run: Run, data: Path, tmp_path: Path) -> None:
+    result = run("fit", data, *QUICK, "-o", tmp_path / "model", "--quiet")
+    assert (result.exit_code, result.output) == (0, "")
+
+
+def test_the_tagger_gets_the_dev_split(run: Run, with_dev: Path, tmp_path: Path, given: list[Any]) -> None:
+    result = run("fit", with_dev, *QUICK, "-o", tmp_path / "model")
+    assert result.exit_code == 0, result.output
+    ((dataset, dev),) = given
+    assert (len(dataset), dev.documents.ids[0], len(dev)) == (4, "dev0", 30)
+    assert "held-out documents" not in result.stderr  # it is calibrated once, by itself
+
+
+@pytest.mark.parametrize("case", ["no dev", "dev is what is fitted", "no pairs", "dev without labels"])
+def test_the_tagger_without_a_dev_split(
+    run: Run, data: Path, with_dev: Path, tmp_path: Path, given: list[Any], case: str
+) -> None:
+    arguments = {"dev is what is fitted": ["--split", "dev"], "no pairs": ["--no-pairs"]}.get(case, [])
+    if case == "dev without labels":
+        write_lines(with_dev / "dev.jsonl", [{"id": "0", "text": "a boat"}])
+    folder = data if case == "no dev" else with_dev
+    result = run("fit", folder, "--set", 'experts=["tfidf"]', *arguments, "-o", tmp_path / "model")
+    assert result.exit_code == 0, result.output
+    assert [dev for _, dev in given] == [None]
+
+
+def test_the_tagger_calibrates_without_training_pairs(run: Run, with_dev: Path, tmp_path: Path) -> None:
+    (with_dev / "train.jsonl").unlink()
+    result = run("fit", with_dev, "--set", 'experts=["tfidf"]', "-o", tmp_path / "model")
+    assert "its experts: tfidf; its scores are calibrated" in result.stderr
+
+
+def test_a_share_is_held_out_for_the_tagger(run: Run, with_dev: Path, tmp_path: Path, given: list[Any]) -> None:
+    result = run("fit", with_dev, *QUICK, "--calibrate-share", "0.25", "-o", tmp_path / "model")
+    assert result.exit_code == 0, result.output
+    ((dataset, dev),) = given
+    assert (len(dataset), len(dev)) == (3, 1)
+    assert sorted(dataset.documents.ids + dev.documents.ids) == [f"train{i}" for i in range(4)]
+
+
+def test_a_tagger_that_is_not_calibrated_ranks_the_same(
+    run: Run, sampled: Path, fitted_tagger: Path, tmp_path: Path
+) -> None:
+    settings = ["--set", 'experts=["tfidf", "knn", "svm"]', "--no-calibrate"]
+    result = run("fit", sampled, *settings, "-o", tmp_path / "model")
+    assert "its experts: tfidf, knn, svm; its scores are not calibrated" in result.stderr
+    one, other = everylabel.load(fitted_tagger), everylabel.load(tmp_path / "model")
+    assert one.calibration_ is not None
+    assert other.calibration_ is None
+    np.testing.assert_array_equal(one.rank(["a boat"]).ids, other.rank(["a boat"]).ids)
+
+
+def test_the_budget(run: Run, data: Path, tmp_path: Path) -> None:
+    assert run("fit", data, *QUICK, "--budget", "90", "-o", tmp_path / "model").exit_code == 0
+    found: Any = manifest(tmp_path / "model")["config"]
+    assert found["budget"] == "90"
+    for arguments, code, message in (
+        (["--method", "popularity"], 2, "only the tagger has a budget, and the method is 'popularity'"),
+        (["--set", "method=knn"], 2, "only the tagger has a budget, and the method is 'knn'"),
+        (["--budget", "soon"], 4, "budget must be a time such as 90s, 30m or 2h"),
+    ):
+        result = run("fit", data, "--budget", "30m", *arguments, "-o", tmp_path / "other")
+        assert result.exit_code == code
+        assert message in " ".join(result.stderr.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("change", [False, True])
+def test_an_interrupted_tagger_goes_on_only_with_the_same_dev_documents(
+    run: Run, with_dev: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: bool
+) -> None:
+    monkeypatch.setenv("EVERYLABEL_THREADS", "1")
+    first, second = Training(stop=2), Training(stop=4)
+    monkeypatch.setattr(Tagger, "_fit", lambda _, dataset: first.fit(dataset))
+    assert run("fit", with_dev, "-o", tmp_path / "model").exit_code == 130
+    if change:
+        dev = (with_dev / "dev.jsonl").read_text()
+        (with_dev / "dev.jsonl").write_text(dev.replace("harbour", "haven"))
+    monkeypatch.setattr(Tagger, "_fit", lambda _, dataset: second.fit(dataset))
+    result = run("fit", with_dev, "-o", tmp_path / "model")
+    assert result.exit_code == 130
+    assert second.numbers == ([1, 2, 3, 4] if change else [3, 4])
+    assert ("a checkpoint of other data or settings is ignored" in result.stderr) is change
+
+
+def test_xr_linear_by_its_name(run: Run, data: Path, tmp_path: Path) -> None:
+    assert run("fit", data, "--method", "xr-linear", "-o", tmp_path / "model").exit_code == 0
     assert manifest(tmp_path / "model")["method"] == "xr-linear"
 
 
-def test_settings_without_a_method_are_those_of_the_default(run: Run, data: Path, tmp_path: Path) -> None:
-    """Which method it is, and whether it has the setting, is only known once the data are read."""
+def test_settings_without_a_method_are_those_of_the_tagger(run: Run, data: Path, tmp_path: Path) -> None:
     result = run("fit", data, "--set", "dense_weight=0.5", "-o", tmp_path / "model")
     assert result.exit_code == 4
     assert "unknown setting 'dense_weight'" in result.stderr
@@ -271,7 +410,7 @@ def no_train(data: Path, tmp_path: Path) -> Path:
 
 
 def test_a_vocabulary_alone(run: Run, no_train: Path, tmp_path: Path, tiny: list[str], learned: list[str]) -> None:
-    result = run("fit", no_train, *tiny, *learned, "-o", tmp_path / "model")
+    result = run("fit", no_train, "--method", "hybrid", *tiny, *learned, "-o", tmp_path / "model")
     assert result.exit_code == 0, result.output
     assert f"{no_train} has no training documents: fitting on the vocabulary alone" in result.stderr
     assert "fitted hybrid on 0 documents with 0 of 4 labels" in result.stderr

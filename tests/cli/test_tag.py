@@ -95,3 +95,73 @@ def test_what_is_no_model(run: Run, data: Path) -> None:
     assert result.exit_code == 5
     assert result.stderr.startswith("everylabel: ")
     assert len(result.stderr.splitlines()) == 1
+
+
+LIGHT = "The lighthouse keepers of Hollin Head and the ships they watched over"
+
+
+@pytest.mark.parametrize(("threshold", "expected"), [(0, ["sea", "rail", "sky"]), (0.5, ["sea"]), (0.9, [])])
+def test_a_threshold(run: Run, model: Path, threshold: float, expected: list[str]) -> None:
+    """Of any method: sea has a score of 0.75, the others of 0.25."""
+    result = run("tag", model, "--threshold", threshold, input="one text\n")
+    (found,) = lines(result)
+    assert [label["id"] for label in found["labels"]] == expected
+    assert f"{model} is not calibrated" in result.stderr
+    assert run("tag", model, "--threshold", threshold, "--quiet", input="one text\n").stderr == ""
+
+
+def test_the_best_cut(run: Run, model: Path) -> None:
+    """One label: 2 / 2.5 x 0.75 is more than what a second one of 0.25 adds."""
+    (found,) = lines(run("tag", model, "--best", input="one text\n"))
+    assert [label["id"] for label in found["labels"]] == ["sea"]
+
+
+def test_k_is_the_most_there_is(run: Run, fitted_tagger: Path) -> None:
+    for arguments in (["--best"], ["--threshold", "0"], ["--best", "--threshold", "0", "--explain"]):
+        result = run("tag", fitted_tagger, "--k", 1, *arguments, input=LIGHT)
+        assert [label["id"] for label in lines(result)[0]["labels"]] == ["lighthouses"]
+        assert result.stderr == ""
+
+
+def test_a_tagger_without_explanation_gives_what_every_method_gives(run: Run, fitted_tagger: Path) -> None:
+    (found,) = lines(run("tag", fitted_tagger, "--k", 3, input=LIGHT))
+    assert [list(label) for label in found["labels"]] == [["id", "name", "score"]] * 3
+
+
+def test_the_evidence(run: Run, fitted_tagger: Path) -> None:
+    (plain,) = lines(run("tag", fitted_tagger, "--k", 3, input=LIGHT))
+    (found,) = lines(run("tag", fitted_tagger, "--k", 3, "--explain", input=LIGHT))
+    for label, same in zip(found["labels"], plain["labels"], strict=True):
+        assert {key: label[key] for key in same} == same
+        assert list(label) == ["id", "name", "score", "probability", "band", "evidence"]
+        assert label["probability"] == label["score"]
+    first = found["labels"][0]
+    assert (first["id"], first["band"]) == ("lighthouses", "tail")
+    assert {(item["kind"], item["text"], item["source"]) for item in first["evidence"]} >= {
+        ("words", "lighthouse", "tfidf"),
+        ("document", "The Light on Hollin Head", "knn"),
+    }
+    assert all(0 < item["weight"] <= 1 for item in first["evidence"])
+
+
+def test_the_evidence_on_a_terminal(run: Run, fitted_tagger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("everylabel.cli.tag.is_terminal", lambda: True)
+    result = run("tag", fitted_tagger, "--k", 2, "--explain", input=LIGHT)
+    assert result.exit_code == 0, result.output
+    table, _, evidence = result.stdout.partition("\nLighthouses (tail)\n")
+    assert table.splitlines()[1].split() == ["label", "id", "score"]
+    words, _, documents = evidence.splitlines()[:3]
+    assert words == "  words: keepers; lighthouse [tfidf]"
+    assert documents.startswith("  document: The Light on Hollin Head; ")
+    assert documents.endswith(" [knn]")
+
+
+def test_only_a_tagger_says_why(run: Run, model: Path) -> None:
+    result = run("tag", model, "--explain", input="text")
+    assert (result.exit_code, result.stdout) == (4, "")
+    assert f"{model}: method 'popularity' cannot say why; leave out --explain" in result.stderr
+
+
+@pytest.mark.parametrize("threshold", ["1.5", "-1", "x"])
+def test_a_threshold_that_is_none(run: Run, model: Path, threshold: str) -> None:
+    assert run("tag", model, "--threshold", threshold, input="text").exit_code == 2

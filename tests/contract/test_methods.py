@@ -26,6 +26,7 @@ ALSO: list[tuple[str, dict[str, Any]]] = [
     ("xr-linear", {"leaf_size": 3, "arity": 2, "beam": 4}),
     ("xr-linear", {"leaf_size": 4, "arity": 16, "matcher_negatives": True, "tfidf": {"title_weight": 2.0}}),
     ("knn", {"neighbours": 60, "power": 1.0}),
+    ("tagger", {"experts": ["tfidf", "knn", "semantic"], "settings": {"semantic": {"encoder": {"lexical": 64}}}}),
 ]
 
 
@@ -39,6 +40,8 @@ def smaller(name: str) -> dict[str, Any]:
             found[key] = {"steps": 40}
         if key == "label_encoder":  # the documents' own: a transformer is tested with the encoders
             found[key] = ""
+        if key == "experts":  # the tagger's: what it plans by itself is tested with the tagger
+            found[key] = ["tfidf", "knn", "svm", "zestxml"]
     return found
 
 
@@ -393,5 +396,6 @@ def test_an_unknown_setting_suggests_the_nearest(case: Case, new: Fit) -> None:
 
 def test_a_setting_of_the_wrong_kind_is_refused(case: Case, new: Fit) -> None:
     for key, value in config.to_dict(new()).items():
+        table = isinstance(value, dict) and key != "settings"  # a tagger's are its experts', and checked by `check`
         with pytest.raises(ConfigError, match=key):
-            everylabel.method(case[0], **{key: {"x": 1} if isinstance(value, dict) else [[1]]})
+            everylabel.method(case[0], **{key: {"x": 1} if table else [[1]]})

@@ -87,3 +87,37 @@ def test_only_the_heaviest_words_look_for_neighbours() -> None:
     assert found[0].tolist() == found[3].tolist() == [[1, 2, 0]]
     assert found[2].tolist() == [[1, 2, -1]]
     assert found[1].tolist() == [[1, -1, -1]]
+
+
+def test_what_is_learned_later_is_as_good_as_what_was_there_before() -> None:
+    """But for how rare words are, which a bag of words does not ask."""
+    rng = np.random.default_rng(0)
+    rows: Any = rng.random((60, 12)) * (rng.random((60, 12)) < 0.4)
+    rows[0] = 0.1  # all columns are there from the beginning
+    labels = [rng.choice(4, rng.integers(0, 3), replace=False).tolist() for _ in range(60)]
+    whole = NearestNeighbours().fit(data(rows.tolist(), labels))
+    first = data(rows[:30].tolist(), labels[:30])
+    method, before = NearestNeighbours().fit(first), first.required_pairs.copy()
+    method.learn(bag(rows[30:45].tolist()), pairs_from_lists(labels[30:45], 4))
+    method.learn(bag(rows[45:].tolist()), pairs_from_lists(labels[45:], 4))
+    queries = bag(rng.random((20, 12)).tolist())
+    one, other = method.rank(queries, 4), whole.rank(queries, 4)
+    np.testing.assert_array_equal(one.ids, other.ids)
+    np.testing.assert_allclose(one.scores, other.scores, rtol=1e-5)
+    np.testing.assert_array_equal(method.nearest(queries).ids, whole.nearest(queries).ids)
+    assert (first.required_pairs != before).nnz == 0  # the data stay as they were
+    again = NearestNeighbours().restore(method.labels_, method.state())
+    np.testing.assert_array_equal(again.rank(queries, 4).scores, one.scores)
+
+
+def test_a_label_without_documents_is_found_once_it_has_one() -> None:
+    names = LabelSet.of(Label(str(i), f"label {i}") for i in range(3))
+    texts = ["boats at sea", "ships at sea", "milk and butter", "cheese and milk"]
+    method = NearestNeighbours().fit(Dataset(Documents.of(texts), names, pairs_from_lists([[0], [0], [1], [1]], 3)))
+    assert 2 not in method.rank(["butter and cheese"], 3).ids
+    method.learn(Documents.of(["butter, cheese"]), pairs_from_lists([[2]], 3))
+    found = method.rank(["butter, cheese"], 3)
+    assert found.ids[0, 0] == 2
+    near = method.nearest(Documents.of(["butter, cheese"]))
+    assert near.ids[0, 0] == 4  # after the four of the fit
+    assert near.scores[0, 0] == pytest.approx(1)

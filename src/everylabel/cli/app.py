@@ -13,9 +13,12 @@ from everylabel.cli.curves import curves
 from everylabel.cli.demo import demo
 from everylabel.cli.evaluate import evaluate
 from everylabel.cli.fit import fit
+from everylabel.cli.history import history
 from everylabel.cli.inspect import inspect
 from everylabel.cli.labels import labels
+from everylabel.cli.learn import learn
 from everylabel.cli.methods import methods
+from everylabel.cli.plan import plan
 from everylabel.cli.report import report
 from everylabel.cli.sample import sample
 from everylabel.cli.tag import tag
@@ -48,6 +51,8 @@ def everylabel(
     """
 
 
-for command in (demo, sample, inspect, convert, methods, fit, tag, evaluate, compare, report, curves):
+FIRST_STEPS = (demo, sample, inspect, convert, methods)
+MODELS = (plan, fit, tag, learn, history, evaluate, compare, report, curves)
+for command in FIRST_STEPS + MODELS:
     app.command()(command)
 app.add_typer(labels)

@@ -1,4 +1,4 @@
-"""`everylabel demo`: the whole way in a minute, on the embedded sample: fit, results by band, tags of new texts."""
+"""`everylabel demo`: the whole way on the embedded sample: plan, fit, results by band, tags of new texts and why."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import DEFAULT_METHOD, Quiet
+from everylabel.cli.options import Quiet
 from everylabel.cli.output import print_table
 from everylabel.cli.progress import progress
-from everylabel.cli.settings import configured
 
 if TYPE_CHECKING:
+    from everylabel.cli.measuring import Measured
     from everylabel.data.dataset import Dataset
-    from everylabel.methods.base import Method
+    from everylabel.tagger.tagger import Tagger
 
+SHOWN = ("P@1", "P@5", "nDCG@5", "PSP@5", "R@10", "macro-F1@5")
+MAIN = "nDCG@5"
 NEW_TEXTS = (  # title and text, written in the manner of the sample's catalogue
     (
         "The Night the Maid of Skarr Was Lost",
@@ -43,68 +45,103 @@ NEW_TEXTS = (  # title and text, written in the manner of the sample's catalogue
 )
 ONE_MORE = "The lighthouse keepers of Hollin Head and the ships they watched over"
 NEXT = (
-    "{everylabel} sample {folder}/data --overwrite && {everylabel} inspect {folder}/data",
+    "{everylabel} sample {folder}/data --overwrite && {everylabel} plan {folder}/data",
     "{everylabel} fit {folder}/data -o {folder}/model && {everylabel} evaluate {folder}/model {folder}/data",
-    'echo "{text}" | {everylabel} tag {folder}/model --k 5',
+    'echo "{text}" | {everylabel} tag {folder}/model --k 5 --explain',
 )
 
 
 @guarded
 def demo(quiet: Quiet = False) -> None:
-    """Fit on the embedded sample corpus, show the results by band and the tags of new texts.
+    """Fit a tagger on the embedded sample corpus, show its plan, the results by band, and the tags of new texts.
 
     Example: everylabel demo
     """
-    from everylabel.cli.scoring import score
-    from everylabel.cli.tables import print_bands, print_overall
+    from everylabel.tagger.tagger import Tagger
 
-    train, test = _sample()
-    _print_plan(train, test)
+    train, dev, test = _sample()
+    _print_data(train, dev, test)
     started = time.perf_counter()
     with progress(quiet):
-        method = configured(DEFAULT_METHOD, None, None).fit(train)
+        tagger = Tagger().fit(train, dev)  # says its plan
         seconds = time.perf_counter() - started
-        result = score(method, test)
-    print(f"\nResults on the {result.scores.n_docs} test documents, in % (fitted in {seconds:.1f} s)")
-    print_overall(result.scores)
-    print("\nBy a label's number of training documents: head 100 and more, middle 10 to 99, tail 1 to 9, unseen 0")
-    print_bands(result.scores)
-    print(f"\nunseen is 0 by construction: {method.name} cannot suggest a label that no training document has.")
-    _print_tags(method)
+        systems = _measured(tagger, test)
+    _print_experts(tagger, seconds)
+    _print_results(systems)
+    _print_tags(tagger)
     _print_next()
 
 
-def _sample() -> tuple[Dataset, Dataset]:
+def _sample() -> tuple[Dataset, ...]:
     from everylabel.data import load_dataset, sample
 
     with tempfile.TemporaryDirectory() as folder:
         sample(Path(folder) / "sample")
-        return load_dataset(Path(folder) / "sample", "train"), load_dataset(Path(folder) / "sample", "test")
+        return tuple(load_dataset(Path(folder) / "sample", split) for split in ("train", "dev", "test"))
 
 
-def _print_plan(train: Dataset, test: Dataset) -> None:
-    from everylabel.registry import METHODS
-
+def _print_data(train: Dataset, dev: Dataset, test: Dataset) -> None:
     n_labels, n_seen = len(train.labels), int((train.counts > 0).sum())
-    print(f"Plan: fit {DEFAULT_METHOD} on the embedded sample, a catalogue written for this project")
-    print(f"  data    {len(train)} training and {len(test)} test documents, {n_labels} labels")
-    print(f"  method  {METHODS[DEFAULT_METHOD].summary}")
-    print(f"  why     labelled documents to learn from are there for {n_seen} of the {n_labels} labels;")
-    print(f"          the other {n_labels - n_seen} have none: they are the unseen band")
-    print("  time    seconds; the first run on a machine also compiles its kernels, about half a minute", flush=True)
+    print("A tagger for the embedded sample, a catalogue written for this project")
+    print(f"  data    {len(train)} training, {len(dev)} dev and {len(test)} test documents, {n_labels} labels")
+    print(f"  labels  {n_seen} have training documents; the other {n_labels - n_seen} are the unseen band")
+    print("  time    half a minute; the first run on a machine also compiles kernels and distils token embeddings,")
+    print("          one or two minutes", flush=True)
 
 
-def _print_tags(method: Method) -> None:
+def _measured(tagger: Tagger, test: Dataset) -> dict[str, Measured]:
+    """The tagger and the best of its experts, by the same test documents: which favours the expert, if anyone."""
+    from everylabel.cli.measuring import measure
+    from everylabel.cli.scoring import match_labels
+
+    truth = match_labels(tagger.labels_, tagger.counts_, test)
+    experts = {name: measure(expert, tagger, test, truth) for name, expert in tagger.experts_.items()}
+    best = max(experts, key=lambda name: experts[name].scores[MAIN])
+    return {tagger.name: measure(tagger, tagger, test, truth), best: experts[best]}
+
+
+def _print_experts(tagger: Tagger, seconds: float) -> None:
+    print(f"\nWhat it is made of (fitted in {seconds:.1f} s)")
+    rows = [(choice.name, choice.why, f"{tagger.costs_[choice.name]:.1f}") for choice in tagger.plan_.experts]
+    rows.append(("blend", "learned whom to trust for which label", f"{tagger.costs_['blend']:.1f}"))
+    print_table(("expert", "what it does", "s"), rows, left=(0, 1))
+
+
+def _print_results(systems: dict[str, Measured]) -> None:
+    from everylabel.evaluate.report import band_rows, percent
+
+    own, other = systems.values()
+    name, best = systems
+    print(f"\nResults on the {own.scores.n_docs} test documents, in %: the {name}, and {best}, the best of its experts")
+    print_table(("", *SHOWN), [[key, *(percent(one.scores[m]) for m in SHOWN)] for key, one in systems.items()])
+    change = own.changes_from(other, seed=0)[MAIN]
+    interval = f" (95 % {100 * change.interval[0]:+.1f} to {100 * change.interval[1]:+.1f})" if change.interval else ""
+    print(f"difference in {MAIN}: {100 * change.difference:+.1f}{interval}, p = {change.p_value:.3f}")
+    print("\nBy a label's number of training documents: head 100 and more, middle 10 to 99, tail 1 to 9, unseen 0")
+    columns = ("band", "labels", "pairs", *(f"{m}, {key}" for m in ("F1@5", "R@10") for key in systems))
+    rows = [
+        [band, f"{a['labels']:,.0f}", f"{a['pairs']:,.0f}", *(percent(v[m]) for m in ("F1@5", "R@10") for v in (a, b))]
+        for (band, a), (_, b) in zip(band_rows(own.scores), band_rows(other.scores), strict=True)
+    ]
+    print_table(columns, rows)
+    print("The sample is small and easy, and says nothing about other data.")
+
+
+def _print_tags(tagger: Tagger) -> None:
+    from everylabel.cli.tag import Cut, print_evidence, tags
     from everylabel.data.dataset import Documents
 
-    print("\nTags of three new texts")
+    print("\nTags of three new texts: as many as give the best expected F1")
     titles, texts = zip(*NEW_TEXTS, strict=True)
-    ids, scores = method.rank(Documents.of(texts, titles), k=4)
-    for title, row_ids, row_scores in zip(titles, ids.tolist(), scores.tolist(), strict=True):
-        print()
-        ranked = [(label, score) for label, score in zip(row_ids, row_scores, strict=True) if label >= 0]
-        print(title)
-        print_table(("label", "score"), [(method.labels_[i].name, f"{score:.2f}") for i, score in ranked])
+    documents = Documents.of(texts, titles)
+    for title, labels in zip(titles, tags(tagger, documents, Cut(5, None, best=True), explain=True), strict=True):
+        print(f"\n{title}")
+        print_table(("label", "band", "probability"), [_row(label) for label in labels], left=(0, 1))
+        print_evidence(labels)
+
+
+def _row(label: dict[str, Any]) -> tuple[str, str, str]:
+    return label["name"], label["band"], f"{label['probability']:.2f}"
 
 
 def _print_next() -> None:

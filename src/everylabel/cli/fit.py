@@ -9,16 +9,17 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from everylabel.cli.guard import guarded
 from everylabel.cli.options import (
     DEFAULT_METHOD,
-    DEFAULT_WITHOUT_PAIRS,
+    Budget,
     Config,
     Data,
+    NoPairs,
     OnBadRow,
     Quiet,
     Settings,
@@ -26,7 +27,8 @@ from everylabel.cli.options import (
 )
 from everylabel.cli.output import note
 from everylabel.cli.progress import progress, spoken_seconds
-from everylabel.cli.settings import asked_for, configured
+from everylabel.cli.settings import configured, is_tagger
+from everylabel.cli.training import few_shot, has_pairs, load_training, with_dev
 
 if TYPE_CHECKING:
     from everylabel.data import Dataset
@@ -39,17 +41,13 @@ def fit(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="Folder to write the model to.")],
     method: Annotated[
         str | None,
-        typer.Option(
-            "--method",
-            "-m",
-            metavar="NAME",
-            help=f"A method. [default: {DEFAULT_METHOD}; without labelled documents {DEFAULT_WITHOUT_PAIRS}]",
-        ),
+        typer.Option("--method", "-m", metavar="NAME", help=f"A method. [default: {DEFAULT_METHOD}]"),
     ] = None,
+    budget: Budget = None,
     config: Config = None,
     settings: Settings = None,
     split: Split = "train",
-    no_pairs: Annotated[bool, typer.Option("--no-pairs", help="Do not look at the documents' labels.")] = False,
+    no_pairs: NoPairs = False,
     label_share: Annotated[
         float | None,
         typer.Option("--label-share", metavar="X", help="Few-shot: the pairs of a random share of the labels only."),
@@ -77,11 +75,12 @@ def fit(
 ) -> None:
     """Fit a method on the training documents and write the model.
 
+    Without --method it is the tagger: several methods that are chosen for the data (see `everylabel plan`) and blended.
     Without labelled documents, or without any documents, labels are found by their texts. A training that is
     interrupted goes on where it was when the same command is given again. If the data have a dev split with labels,
-    scores are calibrated on it: rankings stay, scores become probabilities.
+    the tagger blends on it where it is large enough, and scores are calibrated on it: they become probabilities.
 
-    Example: everylabel fit DATA --method xr-linear --set leaf_size=200 -o MODEL
+    Example: everylabel fit DATA --budget 30m -o MODEL
     """
     from everylabel.cli.calibrating import calibrate, held_out
     from everylabel.store import check_destination
@@ -89,20 +88,19 @@ def fit(
 
     if no_calibrate and calibrate_share is not None:
         raise typer.BadParameter("contradicts --no-calibrate: give one of them", param_hint="--calibrate-share")
-    if asked_for(method, config, settings)[0]:
-        configured(method, config, settings)  # a typo is found before the data are read
+    model = configured(method, config, settings, budget)  # a typo is found before the data are read
     destination = check_destination(output)
     started = time.perf_counter()
     training = destination.with_name(f".{destination.name}.training")
     with _removed_when_done(training), progress(quiet):
-        dataset = _few_shot(_load(data, split, on_bad_row, no_pairs, quiet), label_share, pair_share)
-        has_pairs = dataset.pairs is not None and dataset.pairs.nnz > 0
-        model = configured(method, config, settings, DEFAULT_METHOD if has_pairs else DEFAULT_WITHOUT_PAIRS)
-        for_scores = None
-        if has_pairs and not no_calibrate:
+        dataset = few_shot(load_training(data, split, on_bad_row, no_pairs, quiet), label_share, pair_share)
+        dev = for_scores = None
+        if is_tagger(model):
+            dataset, dev = with_dev(dataset, data, split, on_bad_row, no_pairs, calibrate_share)
+        elif has_pairs(dataset) and not no_calibrate:
             dataset, for_scores = held_out(dataset, data, split, calibrate_share, on_bad_row)
-        with checkpointing(training, lambda: _fingerprint(model, dataset), curves) as checkpoints:
-            model.fit(dataset)
+        with checkpointing(training, lambda: _fingerprint(model, dataset, dev), curves) as checkpoints:
+            _fit(model, dataset, dev, no_calibrate)
         calibration = calibrate(model, for_scores) if for_scores is not None else ""
         model.save(output)
         trained = bool(checkpoints.curves)  # asked here: the curves' folder is gone once the model is written
@@ -114,28 +112,21 @@ def fit(
             f"fitted {model.name} on {len(dataset):,} documents with {n_seen:,} of {len(dataset.labels):,} labels "
             f"in {spoken_seconds(time.perf_counter() - started)}; wrote {output}"
         )
+        if is_tagger(model):
+            state = "not calibrated" if model.calibration_ is None else "calibrated"
+            note(f"its experts: {', '.join(model.experts_)}; its scores are {state}")
         if calibration:
             note(calibration)
 
 
-def _load(data: Path, split: str, on_bad_row: Literal["error", "skip"], no_pairs: bool, quiet: bool) -> Dataset:
-    """The split; the vocabulary alone where there is no split to learn from."""
-    from everylabel.data import Dataset, Documents, available_splits, load_dataset, load_labels
-
-    if split == "train" and data.is_dir() and split not in available_splits(data):
-        if not quiet:
-            note(f"{data} has no training documents: fitting on the vocabulary alone")
-        return Dataset(Documents.of([]), load_labels(data), name=str(data))
-    dataset = load_dataset(data, split, on_bad_row=on_bad_row)
-    return dataset.without_pairs() if no_pairs else dataset
-
-
-def _few_shot(dataset: Dataset, label_share: float | None, pair_share: float | None) -> Dataset:
-    from everylabel.data.splits import keep_label_share, keep_pair_share
-
-    if label_share is not None:
-        dataset = keep_label_share(dataset, label_share)[0]
-    return dataset if pair_share is None else keep_pair_share(dataset, pair_share)
+def _fit(model: Method, dataset: Dataset, dev: Dataset | None, no_calibrate: bool) -> None:
+    """A tagger calibrates itself: without calibration it is the same blend."""
+    if not is_tagger(model):
+        model.fit(dataset)
+        return
+    model.fit(dataset, dev)
+    if no_calibrate:
+        model.calibration_ = None
 
 
 @contextmanager
@@ -150,14 +141,21 @@ def _removed_when_done(training: Path) -> Iterator[None]:
     shutil.rmtree(training, ignore_errors=True)
 
 
-def _fingerprint(model: Method, dataset: Dataset) -> str:
+def _fingerprint(model: Method, dataset: Dataset, dev: Dataset | None) -> str:
     """Hash of all that decides what is learned: version, method, settings, data. One pass over the texts."""
-    import numpy as np
-
     from everylabel import __version__
     from everylabel.config import to_dict
 
     digest = hashlib.sha256(json.dumps([__version__, model.name, to_dict(model)]).encode())
+    for part in (dataset, dev):
+        if part is not None:
+            _add_data(digest, part)
+    return digest.hexdigest()
+
+
+def _add_data(digest: Any, dataset: Dataset) -> None:
+    import numpy as np
+
     documents = dataset.documents
     for texts in (documents.ids, documents.titles, documents.texts, map(repr, dataset.labels.labels)):
         for text in texts:
@@ -168,4 +166,3 @@ def _fingerprint(model: Method, dataset: Dataset) -> str:
         for part in ("indptr", "indices", "data") if matrix is not None else ():
             digest.update(np.ascontiguousarray(getattr(matrix, part)).tobytes())
         digest.update(b";")
-    return digest.hexdigest()

@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-DEFAULT_METHOD = "xr-linear"
-DEFAULT_WITHOUT_PAIRS = "hybrid"
+DEFAULT_METHOD = "tagger"
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="Data: a folder or a file; its format is recognised.")]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of a model, written by `everylabel fit`.")]
@@ -30,6 +29,13 @@ Config = Annotated[
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", "-s", metavar="KEY=VALUE", help="One setting; wins over the file. May be repeated."),
+]
+NoPairs = Annotated[bool, typer.Option("--no-pairs", help="Do not look at the documents' labels.")]
+Budget = Annotated[
+    str | None,
+    typer.Option(
+        "--budget", "-b", metavar="TIME", help="Time for the tagger's fit: 90s, 30m, 2h. [default: by the data's size]"
+    ),
 ]
 
 # What cannot be seen from the data itself; `convert` to the native layout once, and no other command needs them.

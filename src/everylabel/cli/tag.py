@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,12 +14,35 @@ from everylabel.cli.guard import guarded
 from everylabel.cli.options import Model, OnBadRow, Quiet
 from everylabel.cli.output import is_terminal, note, print_json, print_table
 from everylabel.cli.progress import progress
+from everylabel.cli.settings import as_tagger, is_tagger
 
 if TYPE_CHECKING:
     from everylabel.data.dataset import Documents
     from everylabel.methods.base import Method
+    from everylabel.tagger.tagger import Tag
+    from everylabel.types import Ranking
 
 BATCH = 256
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How many labels a document gets."""
+
+    k: int
+    threshold: float | None
+    best: bool
+
+    @property
+    def by_probability(self) -> bool:
+        return self.best or self.threshold is not None
+
+    def of(self, ranking: Ranking) -> Ranking:
+        from everylabel.tagger.cut import at_threshold, best_f1
+
+        if self.threshold is not None:
+            ranking = at_threshold(ranking, self.threshold)
+        return best_f1(ranking) if self.best else ranking
 
 
 @guarded
@@ -32,7 +56,15 @@ def tag(
             "Without FILE, or with -, the standard input.",
         ),
     ] = None,
-    k: Annotated[int, typer.Option("--k", "-k", min=1, help="How many labels.")] = 10,
+    k: Annotated[int, typer.Option("--k", "-k", min=1, help="How many labels, at most.")] = 10,
+    threshold: Annotated[
+        float | None,
+        typer.Option("--threshold", metavar="X", min=0, max=1, help="Only labels with at least this probability."),
+    ] = None,
+    best: Annotated[bool, typer.Option("--best", help="As many labels as give the best expected F1.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="What speaks for each label: words, passages, documents.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="JSON lines even on a terminal; elsewhere always.")] = False,
     split: Annotated[
         str | None, typer.Option("--split", metavar="NAME", help="Part of a data folder. [default: test]")
@@ -43,7 +75,9 @@ def tag(
 ) -> None:
     """Print the best labels of each text, best first.
 
-    Example: echo "A history of lighthouses" | everylabel tag MODEL --k 5
+    Of a calibrated model (see `everylabel fit`) scores are probabilities; --threshold and --best take them for that.
+
+    Example: echo "A history of lighthouses" | everylabel tag MODEL --k 5 --explain
     """
     from everylabel.progress import task
     from everylabel.store import load
@@ -54,11 +88,15 @@ def tag(
     typing = source is None and sys.stdin.isatty()
     if typing and not quiet:
         note("type or paste texts, one a line; end with Ctrl-D")
+    method, cut = load(model), Cut(k, threshold, best)
+    if explain:
+        as_tagger(method, model, "cannot say why; leave out --explain, or fit a tagger, which can")
+    if cut.by_probability and method.calibration_ is None and not quiet:
+        note(f"{model} is not calibrated: its scores are no probabilities, so the cut is a rough one")
     show = _print_lines if json or not is_terminal() else _print_tables
-    method = load(model)
     with progress(quiet or is_terminal()), task("tagging") as advance:  # tables and bars would mix on one screen
         for documents in _batches(source, split, whole, on_bad_row, 1 if typing else BATCH):
-            show(method, documents, k)
+            show(documents, tags(method, documents, cut, explain))
             advance(len(documents))
 
 
@@ -88,23 +126,12 @@ def _one_text(source: Path | None) -> Documents:
         raise DataError(f"{source or 'standard input'}: expected UTF-8 text; {error}; save it as UTF-8") from None
 
 
-def _print_lines(method: Method, documents: Documents, k: int) -> None:
-    for doc_id, labels in zip(documents.ids, _tags(method, documents, k), strict=True):
-        print_json({"id": doc_id, "labels": labels}, indent=None)
-    sys.stdout.flush()  # a reader at the other end of the pipe gets each batch at once
-
-
-def _print_tables(method: Method, documents: Documents, k: int) -> None:
-    for i, labels in enumerate(_tags(method, documents, k)):
-        start = " ".join((documents.titles[i] or documents.texts[i]).split())[:70]
-        rows = [(label["name"], label["id"], f"{label['score']:.3f}") for label in labels]
-        print(f"{documents.ids[i]}: {start}")
-        print_table(("label", "id", "score"), rows, left=(0, 1))
-        print()
-
-
-def _tags(method: Method, documents: Documents, k: int) -> list[list[dict[str, Any]]]:
-    ids, scores = method.rank(documents, k)
+def tags(method: Method, documents: Documents, cut: Cut, explain: bool) -> list[list[dict[str, Any]]]:
+    """The labels of each document, best first."""
+    if explain and is_tagger(method):
+        found = method.tag(documents, cut.k, threshold=cut.threshold, best=cut.best)
+        return [[_explained(one) for one in row] for row in found]
+    ids, scores = cut.of(method.rank(documents, cut.k))
     vocabulary = method.labels_
     return [
         [
@@ -114,3 +141,39 @@ def _tags(method: Method, documents: Documents, k: int) -> list[list[dict[str, A
         ]
         for row_ids, row_scores in zip(ids.tolist(), scores.tolist(), strict=True)
     ]
+
+
+def _explained(one: Tag) -> dict[str, Any]:
+    score = round(one.probability, 6)
+    evidence = [item._asdict() | {"weight": round(item.weight, 6)} for item in one.evidence]
+    about = {"probability": score, "band": one.band, "evidence": evidence}
+    return {"id": one.id, "name": one.name, "score": score, **about}
+
+
+def _print_lines(documents: Documents, found: list[list[dict[str, Any]]]) -> None:
+    for doc_id, labels in zip(documents.ids, found, strict=True):
+        print_json({"id": doc_id, "labels": labels}, indent=None)
+    sys.stdout.flush()  # a reader at the other end of the pipe gets each batch at once
+
+
+def _print_tables(documents: Documents, found: list[list[dict[str, Any]]]) -> None:
+    for i, labels in enumerate(found):
+        start = " ".join((documents.titles[i] or documents.texts[i]).split())[:70]
+        rows = [(label["name"], label["id"], f"{label['score']:.3f}") for label in labels]
+        print(f"{documents.ids[i]}: {start}")
+        print_table(("label", "id", "score"), rows, left=(0, 1))
+        print_evidence(labels)
+        print()
+
+
+def print_evidence(labels: list[dict[str, Any]]) -> None:
+    """Under a table: each label that something speaks for, and a line for each kind of evidence."""
+    for label in labels:
+        kinds: dict[str, list[dict[str, Any]]] = {}
+        for item in label.get("evidence", ()):
+            kinds.setdefault(item["kind"], []).append(item)
+        if kinds:
+            print(f"\n{label['name']} ({label['band']})")
+        for kind, items in kinds.items():
+            sources = ", ".join(dict.fromkeys(item["source"] for item in items))
+            print(f"  {kind}: {'; '.join(item['text'] for item in items)} [{sources}]")

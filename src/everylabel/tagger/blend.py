@@ -1,11 +1,13 @@
-"""The experts' opinions made one ranking: learning to rank (LightGBM's LambdaMART) on candidates of held-out documents.
+"""The experts' opinions made one ranking: learning to rank with LightGBM on the candidates of held-out documents.
 
-Learned from `Table`s of rehearsals, where some labels were hidden. Labels are then on two scales: those that were
-trained, and those that were not, which were far more frequent in the rehearsal than labels that nobody has used are. So
-each kind has its own straight line from margins to log odds, the level of the second one by documents' own labels that
-the training has not. Rare labels come a little before frequent ones that are hardly more probable (methods/rare.py),
-and labels without training documents as far up as the first five places do not suffer: both are chosen on documents
-that the trees have not seen. Where there is too little to learn from, the mean of the experts' ranks decides.
+Pointwise, by the logistic loss: on dev as good as LambdaMART, and a margin is a log odds. No label becomes worse by a
+higher score or a better rank. Learned from `Table`s of rehearsals, where some labels were hidden: they were far more
+frequent there than labels that nobody has used are. So labels with and without training documents have a straight line
+each from margins to log odds, the level of the second one by those labels of held-out documents that training has not;
+a label that is added later is taken for as frequent as the hidden ones. Rare labels come a little before frequent ones
+that are hardly more probable (methods/rare.py), and labels without training documents as far up as the first five
+places do not suffer: both are chosen on documents that the trees have not seen. Where there is too little to learn
+from, the mean of the experts' ranks decides.
 Cost: fit O(rounds x rows x columns), twice, on at most `MOST_ROWS` rows; a document: candidates x rounds x depth.
 """
 
@@ -26,7 +28,7 @@ from everylabel.evaluate.metrics import find_hits, inverse_propensity, ndcg, psp
 from everylabel.methods.calibrate import DEPTH
 from everylabel.parallel import n_threads
 from everylabel.progress import task
-from everylabel.tagger.candidates import COMMON, OWN, Table
+from everylabel.tagger.candidates import ADDED, COMMON, OWN, Table
 from everylabel.types import Csr, FloatArray, LongArray, Ranking
 
 if TYPE_CHECKING:
@@ -36,13 +38,14 @@ Doubles = NDArray[np.float64]
 
 LEAST_DOCUMENTS = 60  # held out, with labels: fewer are not learned from
 LEAST_HITS = 100
-ROUNDS = 300
+ROUNDS = 400
 PATIENCE = 30
 MOST_ROWS = 2_000_000
 NEGATIVES = 60  # of a document, at random, beside those that any expert has among its first ten
 RARE_WEIGHTS = (0.0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3)
 UNSEEN_LIFTS = tuple(np.arange(-2, 8.25, 0.25).tolist())
 COST_OF_LIFT = 0.0005  # of nDCG@5, that labels without training documents may take from the others
+TIES = 1e-3  # of the experts' mean rank, beside the trees: they leave equal what they cannot tell apart
 _K = 5
 
 
@@ -57,6 +60,8 @@ class Held(NamedTuple):
 
     @property
     def hits(self) -> NDArray[np.bool_]:
+        if not len(self.table.labels):  # scipy has no empty selection of entries
+            return np.zeros(0, np.bool_)
         return np.asarray(self.truth[self.table.documents, self.table.labels]).ravel() > 0
 
     @classmethod
@@ -83,6 +88,7 @@ class Blend:
     model: str = ""  # LightGBM's own text; "": the mean of the experts' ranks
     seen: Line = field(default_factory=lambda: Line(1.0, 0.0))
     unseen: Line = field(default_factory=lambda: Line(1.0, -1.0))
+    added: Line = field(default_factory=lambda: Line(1.0, 0.0))
     rare_weight: float = 0.0
     unseen_lift: float = 0.0
     gains: dict[str, float] = field(default_factory=dict)  # of each column: what it adds, together 1
@@ -92,9 +98,8 @@ class Blend:
         start = starts(table)
         if not self.model or len(table.labels) == 0:
             return start
-        found: Doubles = start + np.asarray(
-            self.booster.predict(table.columns, raw_score=True, num_threads=n_threads())
-        )
+        trees = self.booster.predict(table.columns, raw_score=True, num_threads=n_threads())
+        found: Doubles = np.asarray(trees) + TIES * start
         return found
 
     @cached_property
@@ -108,27 +113,21 @@ class Blend:
         return self.scores_of(self.margins(table), counts[table.labels])
 
     def scores_of(self, margins: Doubles, counts: LongArray) -> FloatArray:
-        odds = np.where(
-            counts > 0,
-            self.seen.of(margins) - self.rare_weight * np.log1p(counts),
-            self.unseen.of(margins) + self.unseen_lift,
-        )
-        return np.asarray(expit(odds), np.float32)
+        """`counts`: of each candidate's label; ADDED of one that came after the fit."""
+        seen = self.seen.of(margins) - self.rare_weight * np.log1p(np.maximum(counts, 0))
+        unseen = np.where(counts == ADDED, self.added.of(margins), self.unseen.of(margins) + self.unseen_lift)
+        return np.asarray(expit(np.where(counts > 0, seen, unseen)), np.float32)
 
     def learn(self, held: Held) -> None:
         """Go on learning from a few documents more: the trees stay, their leaves move by the documents' share."""
         self.n_documents += held.table.n_documents
         if not self.model or not held.hits.any():
             return
-        rows = held.table
-        groups = np.bincount(rows.documents, minlength=rows.n_documents)
         kept = 1 - held.table.n_documents / self.n_documents
         moved = self.booster.refit(
-            rows.columns,
+            held.table.columns,
             held.hits.astype(np.float32),
             decay_rate=max(0.5, kept),
-            group=groups[groups > 0],
-            init_score=starts(rows),
             dataset_params={"verbose": -1},
             verbose=-1,
         )
@@ -136,10 +135,9 @@ class Blend:
         del self.booster
 
     def state(self) -> dict[str, Any]:
-        lines = {"seen": list(self.seen), "unseen": list(self.unseen)}
         return {
             "model": self.model,
-            **lines,
+            "lines": [list(self.seen), list(self.unseen), list(self.added)],
             "weights": [self.rare_weight, self.unseen_lift],
             "gains": self.gains,
             "n_documents": self.n_documents,
@@ -147,13 +145,13 @@ class Blend:
 
     @classmethod
     def restored(cls, state: dict[str, Any]) -> Blend:
-        seen, unseen = Line(*state["seen"]), Line(*state["unseen"])
+        seen, unseen, added = (Line(*line) for line in state["lines"])
         rare, lift = state["weights"]
-        return cls(state["model"], seen, unseen, rare, lift, state["gains"], state["n_documents"])
+        return cls(state["model"], seen, unseen, added, rare, lift, state["gains"], state["n_documents"])
 
 
 def starts(table: Table) -> Doubles:
-    """What trees start from, and all there is without them: the mean of the logarithms of the experts' ranks."""
+    """All there is without trees, and what breaks their ties: the mean of the logarithms of the experts' ranks."""
     mean = table.columns[:, COMMON.index("mean rank") - len(COMMON)]
     return -mean.astype(np.float64)
 
@@ -187,7 +185,7 @@ def _cross_fitted(held: Held, hits: Any, seed: int, advance: Callable[[int], Non
         best.append(booster.best_iteration)
         rows = half[held.table.documents] == part
         found = booster.predict(held.table.columns[rows], raw_score=True, num_iteration=best[-1])
-        margins[rows] += np.asarray(found)
+        margins[rows] = TIES * margins[rows] + np.asarray(found)
         advance(1)
     return margins, max(1, round(sum(best) / 2 * 1.1))  # more documents bear a few more trees
 
@@ -200,18 +198,16 @@ def _trees(
     data = _data(held.table, hits, documents, seed)
     small = data.num_data_ < 50_000
     settings = {
-        "objective": "lambdarank",
-        "metric": "ndcg",
-        "eval_at": [_K],
-        "lambdarank_truncation_level": 20,
-        "learning_rate": 0.05 if small else 0.08,
+        "objective": "binary",
+        "metric": "binary_logloss",
+        "learning_rate": 0.05,
         "num_leaves": 8 if small else 31,
         "min_data_in_leaf": 20 if small else 50,
         "feature_fraction": 0.7,
         "monotone_constraints": _directions(held.table.columns.shape[1]),
         "deterministic": True,
         "force_row_wise": True,
-        "num_threads": n_threads(),
+        "num_threads": 1 if small else n_threads(),
         "seed": seed,
         "verbose": -1,
     }
@@ -238,14 +234,10 @@ def _data(table: Table, hits: Any, documents: LongArray, seed: int) -> _Data:
     share = NEGATIVES / np.maximum(n_all, 1)
     lucky = np.random.default_rng(seed).random(len(hits)) < share[table.documents]
     rows = np.flatnonzero(chosen[table.documents] & (hits | first | lucky))[:MOST_ROWS]
-    groups = np.bincount(table.documents[rows], minlength=table.n_documents)
     data = lightgbm.Dataset(
         table.columns[rows],
         hits[rows].astype(np.float32),
-        group=groups[groups > 0],
-        init_score=starts(table)[rows],
         params={"verbose": -1},
-        free_raw_data=True,
     )
     return _Data(data, len(rows))
 
@@ -264,6 +256,7 @@ def _place(blend: Blend, held: Held, hits: Any, margins: Doubles, weights: Any) 
     if unseen.any():
         line, natural = fitted_line(margins[unseen], hits[unseen]), unseen & ~held.hidden
         blend.unseen = levelled(line, margins[natural], hits[natural])
+        blend.added = line if hits[unseen].any() else blend.seen
     rows = _likely(held, margins)
     own = _Chooser(held.table.take(rows), held.counts[rows], margins[rows], held.natural, weights)
     blend.rare_weight = own.rare_weight(blend)

@@ -20,8 +20,9 @@ from everylabel.types import FloatArray, LongArray, Ranking
 
 DEPTH = 1_000  # labels that an expert is asked for: so deep those without training documents are among them
 BEST = 50  # labels of an expert that are candidates
-BEST_UNSEEN = 30  # and as many of those without training documents
+BEST_UNSEEN = 40  # and as many of those without training documents
 FIRST = 10  # ranks that count as agreement
+ADDED = -1  # training documents of a label that came after the fit
 LABEL_BY_LABEL = ("svm", "xr-linear", "knn")  # experts that cannot rank a label without training documents
 OWN = ("score", "rank", "gap")  # columns of an expert
 COMMON = ("frequency", "unseen", "agreement", "best rank", "mean rank", "name words", "labels named")
@@ -84,7 +85,7 @@ def _table(opinions: Mapping[str, Ranking], counts: LongArray, names: LongArray)
     found = np.zeros((n_documents, n_labels), np.bool_)
     for ranking in opinions.values():
         _mark(found, ranking.top(min(BEST, ranking.k)).ids)
-        _mark(found, _first_of(ranking, counts == 0, BEST_UNSEEN))
+        _mark(found, _first_of(ranking, counts <= 0, BEST_UNSEEN))
     documents, labels = np.nonzero(found)
     places = np.full((n_documents, n_labels), -1, np.int32)
     columns, ranks = [], []
@@ -111,16 +112,15 @@ def _common(
     names: LongArray,
 ) -> list[NDArray[np.float64]]:
     """In the order of COMMON. An expert that has not ranked the label counts as one that has it last; of labels without
-    training documents only those are asked that are `able` to rank them."""
+    training documents only those are asked that are `able` to rank them, or have learned to since."""
     filled = np.where(np.isnan(ranks), np.log1p(DEPTH), ranks)
     first = filled < np.log1p(FIRST)
     agreement = first.sum(axis=0)
     most = np.zeros(documents.max(initial=-1) + 1, np.int64)
     np.add.at(most, documents, agreement > len(ranks) / 2)  # how many labels most experts agree on
-    n = counts[labels]
-    mean = filled.mean(axis=0)
-    if able.any():
-        mean = np.where(n == 0, filled[able].mean(axis=0), mean)
+    n = np.maximum(counts[labels], 0)
+    asked = (n > 0) | able[:, None] | ~np.isnan(ranks)
+    mean = (filled * asked).sum(axis=0) / np.maximum(asked.sum(axis=0), 1)
     return [
         np.log1p(n),
         (n == 0).astype(np.float64),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from everylabel.errors import ConfigError
 from everylabel.parallel import n_threads
+from everylabel.registry import method_class
 
 if TYPE_CHECKING:
     from everylabel.data.dataset import Dataset
@@ -147,8 +148,6 @@ def choose_plan(
     facts: Facts, budget: float | None = None, *, only: Sequence[str] = (), without: Sequence[str] = ()
 ) -> Plan:
     """`only`: these experts, whatever they cost; `without`: never these. An unknown name is an error."""
-    from everylabel.registry import method_class
-
     for name in (*only, *without):
         if name == "tagger":
             raise ConfigError("a tagger cannot be an expert of a tagger; name other methods (everylabel methods)")
@@ -159,7 +158,7 @@ def choose_plan(
         return _without_pairs(facts, budget, only, without)
     chosen: list[Choice] = []
     left: list[tuple[str, str]] = []
-    for name in only or ORDER:
+    for name in dict.fromkeys(only or ORDER):
         why_not = "switched off" if name in without else "" if only else _unfit(name, facts, budget)
         seconds = cost(name, facts, rehearsal)
         if not why_not and not only and chosen and sum(c.seconds for c in chosen) + seconds > SAFETY * budget:
@@ -178,11 +177,13 @@ def choose_plan(
 
 
 def _without_pairs(facts: Facts, budget: float, only: Sequence[str], without: Sequence[str]) -> Plan:
-    names = list(only) or [name for name in ("hybrid", "semantic", "tfidf") if name not in without]
-    if not only and not facts.torch:
-        names = ["tfidf"]
+    names = [name for name in only or ("hybrid", "semantic", "tfidf") if name not in without]
+    names = [name for name in names if not method_class(name).needs_pairs and (facts.torch or name not in NEEDS_TORCH)]
     if not names:
-        raise ConfigError("no expert is left to fit without labelled documents; switch off fewer of them")
+        raise ConfigError(
+            "no expert is left to fit without labelled documents; switch off fewer of them, or name one that needs "
+            "none: hybrid, semantic, tfidf"
+        )
     name = names[0]
     choice = Choice(name, WHY.get(name, "asked for"), cost(name, facts, "none"), settings_for(name, facts))
     reason = (

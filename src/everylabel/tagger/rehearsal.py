@@ -15,12 +15,13 @@ import numpy as np
 
 from everylabel.data.bands import BANDS
 from everylabel.data.dataset import Dataset, LabelSet, pairs_in
-from everylabel.data.splits import drawn, of_labels
+from everylabel.data.splits import drawn, of_labels, ranks
 from everylabel.types import Csr, LongArray
 
 LEAST_DEV = 300  # labelled documents of a dev split that is enough by itself
 MOST_HELD = 6_000  # documents: more do not change what is learned
 FOLDS = 3
+LEAST_ROWS = 10  # labelled documents, below which a part of them is nothing to learn from
 CROSS_FITTED = 9_000  # labelled documents, up to which each one is held out once
 HIDDEN_SHARE = 0.2  # of the labels that are not frequent
 MOST_HIDDEN = 2_000
@@ -38,15 +39,15 @@ class Rehearsal(NamedTuple):
 def rehearsals(dataset: Dataset, dev: Dataset | None, seed: int) -> Iterator[Rehearsal]:
     """None where there is too little to hold out. Everything is drawn by ids: the order of the data does not matter."""
     if dev is not None and labelled(dev) >= LEAST_DEV:
-        train, hidden = _hidden(dataset, seed)
+        train, hidden = _hidden(dataset, dataset.counts, seed)
         yield Rehearsal(train, _some(in_vocabulary(dataset.labels, dev), seed), hidden, outside=True)
         return
     rows = np.flatnonzero(np.diff(dataset.required_pairs.indptr))
     for fold, held in enumerate(_folds(rows, [dataset.documents.ids[i] for i in rows], seed)):
         rest = dataset.subset(np.setdiff1d(np.arange(len(dataset)), held))
         if rest.required_pairs.nnz:
-            train, hidden = _hidden(rest, seed + fold)
-            yield Rehearsal(train, dataset.subset(held), hidden, outside=False)
+            train, hidden = _hidden(rest, dataset.counts, seed + fold)
+            yield Rehearsal(train, _in_order(dataset, held), hidden, outside=False)
 
 
 def labelled(dataset: Dataset) -> int:
@@ -59,24 +60,32 @@ def in_vocabulary(labels: LabelSet, dataset: Dataset) -> Dataset:
 
 
 def _folds(rows: LongArray, ids: list[str], seed: int) -> list[LongArray]:
-    if len(rows) < 2:
+    if len(rows) < LEAST_ROWS:
         return []
     if len(rows) > CROSS_FITTED:
         return [rows[drawn(ids, None, min(MOST_HELD, len(rows) // 5), seed)]]
-    order = np.argsort(np.argsort(ids, kind="stable"), kind="stable")  # each one's place in the order of the ids
-    part = np.random.default_rng(seed).permutation(len(rows))[order] % min(FOLDS, len(rows))
-    return [rows[part == fold] for fold in range(min(FOLDS, len(rows)))]
+    part = np.random.default_rng(seed).permutation(len(rows))[ranks(ids)] % FOLDS
+    return [rows[part == fold] for fold in range(FOLDS)]
 
 
 def _some(held: Dataset, seed: int) -> Dataset:
     rows = np.flatnonzero(np.diff(held.required_pairs.indptr))
-    return held.subset(rows[drawn([held.documents.ids[i] for i in rows], None, min(MOST_HELD, len(rows)), seed)])
+    ids = [held.documents.ids[i] for i in rows]
+    return _in_order(held, rows[drawn(ids, None, min(MOST_HELD, len(rows)), seed)])
 
 
-def _hidden(train: Dataset, seed: int) -> tuple[Dataset, LongArray]:
-    """Training without the pairs of the hidden labels, and these. One label at least keeps its pairs."""
+def _in_order(dataset: Dataset, rows: LongArray) -> Dataset:
+    """These documents by their ids: what is drawn from them later does not depend on their order either."""
+    return dataset.subset(rows[np.argsort(ranks([dataset.documents.ids[i] for i in rows]))])
+
+
+def _hidden(train: Dataset, in_all: LongArray, seed: int) -> tuple[Dataset, LongArray]:
+    """Training without the pairs of the hidden labels, and these. One label at least keeps its pairs.
+
+    `in_all`: each label's documents before any was held out, which say what is frequent.
+    """
     counts = train.counts
-    rare = np.flatnonzero((counts > 0) & (counts < BANDS["head"][0]))
+    rare = np.flatnonzero((counts > 0) & (in_all < BANDS["head"][0]))
     n = min(MOST_HIDDEN, round(HIDDEN_SHARE * len(rare)), int((counts > 0).sum()) - 1)
     chosen = rare[drawn([train.labels[int(i)].id for i in rare], None, max(n, 0), seed)]
     kept: Csr = of_labels(train.required_pairs, chosen, keep=False)

@@ -11,22 +11,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
+from everylabel.config import merge, to_dict
 from everylabel.data.bands import band_of
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
-from everylabel.data.splits import of_labels
-from everylabel.errors import ConfigError
+from everylabel.data.splits import of_labels, ranks
+from everylabel.errors import ConfigError, DataError
 from everylabel.methods.base import Method, State
 from everylabel.methods.calibrate import Calibration
 from everylabel.methods.neighbours import NearestNeighbours
 from everylabel.progress import say
 from everylabel.states import below, under
+from everylabel.tagger import keeping
 from everylabel.tagger.blend import Blend, Held, learn
-from everylabel.tagger.candidates import LABEL_BY_LABEL, Table, column_names, name_lengths, tabulated
+from everylabel.tagger.candidates import ADDED, LABEL_BY_LABEL, Table, column_names, name_lengths, tabulated
 from everylabel.tagger.clock import Clock
 from everylabel.tagger.cut import at_threshold, best_f1
 from everylabel.tagger.experts import (
@@ -39,7 +44,7 @@ from everylabel.tagger.experts import (
 )
 from everylabel.tagger.explain import Evidence, Training, evidence
 from everylabel.tagger.plan import Choice, Facts, Plan, choose_plan, seconds_of, spoken
-from everylabel.tagger.rehearsal import Rehearsal, labelled, rehearsals
+from everylabel.tagger.rehearsal import Rehearsal, in_vocabulary, labelled, rehearsals
 from everylabel.tagger.update import Learned, as_dataset, measured, refit_due
 from everylabel.types import LongArray, Ranking
 
@@ -84,7 +89,7 @@ class Tagger(Method):
 
     def fit(self, dataset: Dataset, dev: Dataset | None = None) -> Self:
         """`dev`: labelled documents to blend on; without, training documents are held out for it."""
-        self.dev_ = dev
+        self.dev_ = _dev_of(dataset, dev)
         try:
             return super().fit(dataset)
         finally:
@@ -93,7 +98,7 @@ class Tagger(Method):
     def plan(self, dataset: Dataset, dev: Dataset | None = None) -> Plan:
         """What `fit` would do, without doing it."""
         self.check()
-        facts = Facts.of(dataset, dev, self.language)
+        facts = Facts.of(dataset, _dev_of(dataset, dev), self.language)
         return choose_plan(facts, seconds_of(self.budget), only=self.experts, without=self.without)
 
     def tag(
@@ -147,7 +152,8 @@ class Tagger(Method):
             self.blend_.learn(self._held(new))
         knn = self.experts_.get("knn")
         if isinstance(knn, NearestNeighbours):
-            knn.learn(new.documents, new.required_pairs[:, : len(knn.labels_)])
+            _widen(knn, self.labels_, self.hidden_)
+            knn.learn(new.documents, new.required_pairs)
             self.training_.ids.extend(new.documents.ids)
             self.training_.titles.extend(beginnings(new.documents))
         self.counts_ = self.counts_ + new.counts
@@ -196,8 +202,9 @@ class Tagger(Method):
                 self.experts_[choice.name] = fit_expert(self._new(choice), dataset)
         else:
             self._rehearse_and_fit(dataset, dev, clock)
-        if self.blend_ is None and dev is not None and labelled(dev) >= LEAST_CALIBRATION:
-            Method.calibrate(self, dev)
+        if self.calibration_ is None and dev is not None and labelled(dev) >= LEAST_CALIBRATION:
+            with suppress(DataError):  # nothing is ranked for any of them: what was fitted is worth more
+                Method.calibrate(self, dev)
         self._note("fitted", documents=len(dataset), labels=len(dataset.labels), seconds=round(clock.seconds, 1))
 
     def _rehearse_and_fit(self, dataset: Dataset, dev: Dataset | None, clock: Clock) -> None:
@@ -211,11 +218,18 @@ class Tagger(Method):
                 say(f"{choice.name}: {why}")
                 self.plan_ = self.plan_.without(choice.name, why)
                 continue
+            about = {"settings": to_dict(self._new(choice)), "rehearsals": len(rehearsed)}
+            kept = keeping.read(choice.name, about)
+            if kept is not None:
+                self.experts_[choice.name] = kept.expert
+                said = [found | own for found, own in zip(said, kept.said, strict=True)]
+                continue
             with clock.watch(choice.name, choice.seconds):
-                for one, found in zip(rehearsed, said, strict=True):
-                    found |= self._rehearsed(choice, dataset, one)
+                own = [self._rehearsed(choice, dataset, one) for one in rehearsed]
                 if choice.name not in self.experts_:
                     self.experts_[choice.name] = fit_expert(self._new(choice), dataset)
+            said = [found | its for found, its in zip(said, own, strict=True)]
+            keeping.write(choice.name, about, self.experts_[choice.name], own)
         with clock.watch("blend"):
             names = opinion_names(list(self.experts_), dataset.documents.features is None)
             held = [
@@ -225,7 +239,8 @@ class Tagger(Method):
                 columns = column_names(names)
                 together = Held.joined(held)
                 self.blend_, ranking = learn(together, dataset.counts, columns, len(dataset), self.random_state)
-                self.calibration_ = Calibration.learn(ranking, together.natural)
+                if np.isfinite(ranking.scores).any() and together.natural.nnz:
+                    self.calibration_ = Calibration.learn(ranking, together.natural)
             else:
                 self.blend_ = Blend()
 
@@ -244,8 +259,6 @@ class Tagger(Method):
         return opinions({name: expert}, one.held.documents)
 
     def _new(self, choice: Choice) -> Method:
-        from everylabel.config import merge
-
         return new_expert(choice.name, merge(choice.settings, self.settings.get(choice.name, {})), self.random_state)
 
     def _rank(self, documents: Documents, k: int) -> Ranking:
@@ -270,7 +283,7 @@ class Tagger(Method):
     def _add_labels(self, labels: LabelSet, first: int) -> None:
         """To the experts that read label texts; to the others a new label is what one without pairs is: nothing."""
         fresh = labels.labels[first:]
-        self.fitted_counts_ = np.concatenate([self.fitted_counts_, np.zeros(len(fresh), np.int64)])
+        self.fitted_counts_ = np.concatenate([self.fitted_counts_, np.full(len(fresh), ADDED, np.int64)])
         able = [one for one in self.experts_.values() if type(one)._add_labels is not Method._add_labels]
         for expert in able:
             expert.add_labels(fresh)
@@ -319,18 +332,32 @@ class Tagger(Method):
 
 
 def held_of(one: Rehearsal, said: Mapping[str, Ranking]) -> Held:
-    """The candidates of a rehearsal's documents."""
+    """The candidates of a rehearsal's documents; by the labels' ids, so that their order does not matter."""
     counts, truth = one.train.counts, one.held.required_pairs
     table = tabulated(said, counts, name_lengths(one.train.labels))
+    table = table.take(np.lexsort((ranks(one.train.labels.ids)[table.labels], table.documents)))
     hidden = np.zeros(len(counts), np.bool_)
     hidden[one.hidden] = True
     natural = of_labels(truth, one.hidden, keep=False)
     return Held(table, counts[table.labels], hidden[table.labels], truth, natural)
 
 
+def _dev_of(dataset: Dataset, dev: Dataset | None) -> Dataset | None:
+    """Only labels of the vocabulary can be learned from."""
+    return None if dev is None or dev.pairs is None else in_vocabulary(dataset.labels, dev)
+
+
+def _widen(knn: NearestNeighbours, labels: LabelSet, hidden: NDArray[np.bool_]) -> None:
+    """Places for labels that came after the fit: neighbours cannot read them, but documents of them may come."""
+    pairs = knn.pairs_
+    knn.pairs_ = csr_matrix((pairs.data, pairs.indices, pairs.indptr), shape=(pairs.shape[0], len(labels)))
+    knn.counts_ = np.concatenate([knn.counts_, np.zeros(len(labels) - len(knn.labels_), np.int64)])
+    knn.labels_, knn.hidden_ = labels, hidden.copy()
+
+
 def beginnings(documents: Documents) -> list[str]:
-    """How a document is shown in a line: its title, or how it begins."""
+    """How a document is shown in a line: its title, or how it begins. No file takes halves of characters."""
     return [
-        " ".join((title or text[: 2 * BEGINNING]).split())[:BEGINNING]
+        " ".join((title or text[: 2 * BEGINNING]).encode("utf-8", "replace").decode().split())[:BEGINNING]
         for title, text in zip(documents.titles, documents.texts, strict=True)
     ]

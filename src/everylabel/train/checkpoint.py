@@ -78,13 +78,16 @@ class Checkpoints:
         name = re.sub(r"[^\w.-]+", "-", name).strip(".-") or "training"
         taken = {stage.name for stage in self._stages}
         name = next(n for n in chain([name], (f"{name}-{i}" for i in count(2))) if n not in taken)
-        if callable(self._key):
-            self._key = self._key()
-        whole = {"format": FORMAT, "key": self._key, "name": name, **identity}
-        digest = hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
-        stage = Stage(self.folder, name, digest)
+        stage = Stage(self.folder, name, self.identity({"name": name, **identity}))
         self._stages.append(stage)
         return stage
+
+    def identity(self, about: Mapping[str, Any]) -> str:
+        """Of something that is kept in the folder: a hash of the key, and of what is said about it."""
+        if callable(self._key):
+            self._key = self._key()
+        whole = {"format": FORMAT, "key": self._key, **about}
+        return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 
     def copy_curves(self, folder: Path) -> None:
         try:

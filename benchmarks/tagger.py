@@ -1,0 +1,194 @@
+"""The Tagger on real data: quality beside each of its experts, calibration, speed, and what each stage costs.
+
+python -m benchmarks.tagger --data DIR [--rows eurlex57k cve-libraries ...]
+
+A row is a data set, fitted on train and blended on dev, measured on test; `-nopairs` shows the tagger no pairs, where
+it must be no worse than the best method without them. Each row runs in a process of its own, so that its peak memory is
+its own; a row whose result is there is skipped, and one that was interrupted goes on with the experts that it has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmarks.quality import keep_ranking, load_train, use_own_cache
+from benchmarks.record import WORK, data_folder, peak_gb, read_result, write_result
+
+if TYPE_CHECKING:
+    from everylabel.data import Dataset
+    from everylabel.methods.base import Method
+    from everylabel.types import Csr, LongArray, Ranking
+
+ROWS: dict[str, dict[str, Any]] = {
+    "cve-libraries": {"data": "cve-libraries"},
+    "eurlex57k": {"data": "eurlex57k"},
+    "esco-skills": {"data": "esco-skills", "pairs": False},
+    "eurlex57k-nopairs": {"data": "eurlex57k", "pairs": False},
+    "wordnet-reverse": {"data": "wordnet-reverse"},
+}
+SHOWN = ("P@1", "P@5", "nDCG@5", "PSP@5", "R@100", "ZSR@10", "ZSR@100", "RP@5", "MRR", "tail/F1@5", "unseen/R@10")
+COMPARED = ("P@1", "nDCG@5", "PSP@5", "ZSR@10", "ZSR@100")
+TIMED, ALONE = 1_000, 200  # documents ranked for the speed: together, and one at a time
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", help="folder with the data sets (or EVERYLABEL_DATA)")
+    parser.add_argument("--rows", nargs="*", default=list(ROWS))
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    folder = data_folder(arguments.data)
+    if arguments.one:
+        run(arguments.one, folder)
+        return
+    for row in arguments.rows:
+        if read_result(f"tagger-{row}") is None:
+            command = [sys.executable, "-m", "benchmarks.tagger", "--data", str(folder), "--one", row]
+            subprocess.run(command, check=True)
+
+
+def run(row: str, data: Path) -> None:
+    import everylabel
+    from everylabel.progress import reporting
+    from everylabel.train.checkpoint import checkpointing
+
+    use_own_cache(forget=False)
+    spec, folder = ROWS[row], data / ROWS[row]["data"]
+    train, test = load_train(folder), everylabel.load_dataset(folder, "test")
+    dev = everylabel.load_dataset(folder, "dev") if spec.get("pairs", True) else None
+    tagger = everylabel.Tagger()
+    started = time.perf_counter()
+    with reporting(Aloud()), checkpointing(WORK / "checkpoints" / f"tagger-{row}", repr(tagger)):
+        tagger.fit(train if spec.get("pairs", True) else train.without_pairs(), dev)
+    seconds = time.perf_counter() - started
+    path = WORK / "models" / f"tagger-{row}"
+    tagger.save(path)
+    loaded: Any = everylabel.load(path)
+    found = ranked(loaded, test)
+    keep_ranking(f"tagger-{row}", found)
+    counts, n_train = train.counts, len(train)
+    parts = {name: ranked(expert, test) for name, expert in loaded.experts_.items()} if loaded.blend_ else {}
+    result = {
+        "data": spec["data"],
+        "train_documents": n_train,
+        "seconds": round(seconds, 1),
+        "costs": loaded.costs_,
+        "plan": loaded.plan_.lines(),
+        "peak_gb": peak_gb(),
+        "model_mb": round(sum(file.stat().st_size for file in path.rglob("*") if file.is_file()) / 1e6, 1),
+        "scores": measured(found, test.required_pairs, counts, n_train),
+        "experts": {name: measured(part, test.required_pairs, counts, n_train) for name, part in parts.items()},
+        "differences": differences(found, parts, test.required_pairs, counts, n_train),
+        "calibration": calibration(found, test.required_pairs, counts),
+        "blend": placed(loaded),
+        "speed": speed(loaded, test),
+    }
+    write_result(f"tagger-{row}", result, f"python -m benchmarks.tagger --rows {row}")
+
+
+def ranked(method: Method, test: Dataset) -> Ranking:
+    from everylabel.types import Ranking
+
+    k = min(100, len(method.labels_))
+    return Ranking.joined([method.rank(part, k) for part in test.documents.slices(500)])
+
+
+def measured(found: Ranking, truth: Csr, counts: LongArray, n_train: int) -> dict[str, float]:
+    from everylabel.evaluate.metrics import evaluate
+
+    scores = evaluate(found, truth, counts, n_train)
+    return {key: round(scores[key], 5) for key in SHOWN} | {"zero_shot_documents": scores.n_zero_shot_docs}
+
+
+def differences(
+    found: Ranking, parts: dict[str, Ranking], truth: Csr, counts: LongArray, n_train: int
+) -> dict[str, Any]:
+    """The tagger minus each expert: paired bootstrap over documents, and for the tail a t-test over its labels' F1."""
+    from everylabel.data.bands import in_band
+    from everylabel.evaluate.metrics import by_document, find_hits, label_counts
+    from everylabel.evaluate.significance import macro_t_test, paired_bootstrap
+
+    tail = in_band(counts, "tail")
+
+    def of(ranking: Ranking) -> tuple[Any, Any]:
+        hits = find_hits(ranking, truth)
+        return by_document(hits, counts, n_train), label_counts(hits).f1[tail]
+
+    own, own_f1 = of(found)
+    result = {}
+    for name, part in parts.items():
+        other, other_f1 = of(part)
+        pairs = {key: paired_bootstrap(own[key], other[key])._asdict() for key in COMPARED if own[key].possible.any()}
+        test = macro_t_test(own_f1, other_f1)
+        pairs["tail/F1@5"] = {"difference": float((own_f1 - other_f1).mean()), "p_value": float(test.p_value)}
+        result[name] = pairs
+    return result
+
+
+def calibration(found: Ranking, truth: Csr, counts: LongArray) -> dict[str, Any]:
+    from everylabel.evaluate.calibration import by_seen
+
+    groups = by_seen(found, truth, counts)
+    return {name: {"ECE": one.to_json()["ECE"], "suggestions": one.pairs} for name, one in groups.items()}
+
+
+def placed(tagger: Any) -> dict[str, Any]:
+    if tagger.blend_ is None:
+        return {}
+    best = sorted(tagger.blend_.gains.items(), key=lambda gain: -gain[1])[:15]
+    return {"rare_weight": tagger.blend_.rare_weight, "unseen_lift": tagger.blend_.unseen_lift, "gains": dict(best)}
+
+
+def speed(tagger: Any, test: Dataset) -> dict[str, Any]:
+    """Documents/s of the tagger and of each expert, and how long one document takes by itself."""
+    some = test.documents.subset(range(min(TIMED, len(test))))
+    tagger.rank(some.subset(range(1)), 10)
+
+    def rate(method: Method, k: int) -> float:
+        started = time.perf_counter()
+        method.rank(some, min(k, len(method.labels_)))
+        return round(len(some) / (time.perf_counter() - started), 1)
+
+    alone = []
+    for i in range(min(ALONE, len(some))):
+        started = time.perf_counter()
+        tagger.rank(some.subset([i]), 10)
+        alone.append(time.perf_counter() - started)
+    return {
+        "documents_per_second": rate(tagger, 10),
+        "experts": {name: rate(expert, 100) for name, expert in tagger.experts_.items()},
+        "one_document_ms": {"median": round(1e3 * float(np.median(alone)), 1), "p95": ms(alone, 95)},
+        "words": round(float(np.mean([text.count(" ") + 1 for text in some.full_texts])), 1),
+    }
+
+
+def ms(seconds: list[float], percentile: float) -> float:
+    return round(1e3 * float(np.percentile(seconds, percentile)), 1)
+
+
+class Aloud:
+    """What is said while fitting, with the time: a long run can be watched."""
+
+    def __init__(self) -> None:
+        self.started = time.perf_counter()
+
+    def start(self, name: str, total: int | None) -> object:
+        return (name, total)
+
+    def advance(self, key: object, amount: int) -> None: ...
+
+    def finish(self, key: object) -> None: ...
+
+    def say(self, message: str) -> None:
+        print(f"{time.perf_counter() - self.started:7.0f} s  {message}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

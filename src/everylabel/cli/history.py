@@ -1,0 +1,33 @@
+"""`everylabel history`: what a tagger was fitted on, and what became of it since."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from everylabel.cli.guard import guarded
+from everylabel.cli.options import Json, Model
+from everylabel.cli.output import print_json, print_table
+from everylabel.cli.settings import as_tagger
+
+COLUMNS = ("when", "what")
+
+
+@guarded
+def history(model: Model, json: Json = False) -> None:
+    """Print what changed in a model, and when: the fit, labels that came and went, documents that were learned.
+
+    Example: everylabel history MODEL
+    """
+    from everylabel.store import load
+
+    events = as_tagger(load(model), model, "keeps no history; a tagger does").history()
+    if json:
+        print_json(events)
+        return
+    rows = [(*(str(event[column]) for column in COLUMNS), _about(event)) for event in events]
+    print_table((*COLUMNS, "about"), rows, left=(0, 1, 2))
+
+
+def _about(event: dict[str, Any]) -> str:
+    numbers = {name: value for name, value in event.items() if name not in COLUMNS}
+    return ", ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in numbers.items())

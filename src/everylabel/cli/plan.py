@@ -1,0 +1,42 @@
+"""`everylabel plan`: what a tagger would do with the data, and why, without doing it."""
+
+from __future__ import annotations
+
+import typer
+
+from everylabel.cli.guard import guarded
+from everylabel.cli.options import Budget, Config, Data, Json, NoPairs, OnBadRow, Quiet, Settings, Split
+from everylabel.cli.output import print_json
+from everylabel.cli.progress import progress
+from everylabel.cli.settings import configured, is_tagger
+from everylabel.cli.training import load_training, with_dev
+
+
+@guarded
+def plan(
+    data: Data,
+    budget: Budget = None,
+    config: Config = None,
+    settings: Settings = None,
+    split: Split = "train",
+    no_pairs: NoPairs = False,
+    json: Json = False,
+    on_bad_row: OnBadRow = "error",
+    quiet: Quiet = False,
+) -> None:
+    """Print which methods `everylabel fit` would use for the data, in which time, and why; nothing is trained.
+
+    Times are estimates for this machine's number of cores.
+
+    Example: everylabel plan DATA --budget 30m
+    """
+    tagger = configured(None, config, settings, budget)
+    if not is_tagger(tagger):
+        raise typer.BadParameter(f"only a tagger has a plan, and the method is {tagger.name!r}", param_hint="--config")
+    with progress(quiet):
+        dataset = load_training(data, split, on_bad_row, no_pairs, quiet)
+        found = tagger.plan(*with_dev(dataset, data, split, on_bad_row, no_pairs))
+    if json:
+        print_json(found.to_json())
+        return
+    print("\n".join(found.lines()))

@@ -1,0 +1,310 @@
+"""The blend on a made-up problem: one expert is right about labels with training documents, another about the rest."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from scipy.stats import spearmanr
+
+from everylabel.data.dataset import contains, pairs_from_lists
+from everylabel.evaluate.metrics import find_hits, ndcg, recall
+from everylabel.tagger import blend as module
+from everylabel.tagger.blend import Blend, Held, Line, fitted_line, learn, levelled, starts
+from everylabel.tagger.candidates import column_names, tabulated
+from everylabel.types import Csr, LongArray, Ranking
+
+N_LABELS = 48
+SEEN, HIDDEN, UNSEEN = np.arange(28), np.arange(28, 38), np.arange(38, 48)
+COUNTS = np.where(np.arange(N_LABELS) < 38, 3 + np.arange(N_LABELS), 0)  # of all data
+IN_REHEARSAL = np.where(np.isin(np.arange(N_LABELS), SEEN), COUNTS, 0)
+EXPERTS = ["semantic", "tfidf"]  # right about seen labels, right about unseen ones
+NAMES = column_names(EXPERTS)
+
+
+class World(NamedTuple):
+    """Documents, what the experts say of them, and the truth."""
+
+    said: dict[str, Ranking]
+    truth: Csr
+
+    def table(self, counts: LongArray) -> Any:
+        return tabulated(self.said, counts, np.ones(N_LABELS, np.int64))
+
+    def held(self, *, hide: bool = True) -> Held:
+        counts = IN_REHEARSAL if hide else COUNTS
+        table, hidden = self.table(counts), np.isin(np.arange(N_LABELS), HIDDEN) & hide
+        natural = self.truth.multiply(~hidden).tocsr()
+        return Held(table, counts[table.labels], hidden[table.labels], self.truth, natural)
+
+
+def world(seed: int, n_docs: int, *, unseen: float, counts: LongArray = COUNTS, swapped: bool = False) -> World:
+    """Each document has two labels with training documents, and sometimes (`unseen`) one that nobody has used; in a
+    rehearsal, where `counts` are fewer, also one that is hidden. `swapped`: who is right is the other way round."""
+    rng = np.random.default_rng(seed)
+    lists = []
+    for _ in range(n_docs):
+        own = rng.choice(SEEN, 2, replace=False).tolist()
+        lists.append(own + [int(rng.choice(HIDDEN))] + ([int(rng.choice(UNSEEN))] if rng.random() < unseen else []))
+    truth = pairs_from_lists(lists, N_LABELS)
+    right, trained = truth.toarray() > 0, counts > 0
+    said = {}
+    for name in EXPERTS:
+        knows = trained if (name == "semantic") != swapped else ~trained
+        said[name] = ranked(expit(rng.normal(-3, 1, right.shape) + right * np.where(knows, 4.0, 0.5)))
+    return World(said, truth)
+
+
+def ranked(scores: Any) -> Ranking:
+    ids = np.broadcast_to(np.arange(N_LABELS, dtype=np.int32), scores.shape)
+    return Ranking.best_of(ids, scores.astype(np.float32), N_LABELS)
+
+
+@cache
+def learned(seed: int = 0, *, n_docs: int = 240, unseen: float = 0.8, hide: bool = True) -> tuple[Blend, Ranking]:
+    """Once for all tests: only to be read."""
+    rehearsed = world(seed, n_docs, unseen=unseen, counts=IN_REHEARSAL if hide else COUNTS)
+    return learn(rehearsed.held(hide=hide), COUNTS, NAMES, 1_000, 0)
+
+
+def blended(blend: Blend, test: World, k: int = 5, labels: Any = None, counts: LongArray = COUNTS) -> Ranking:
+    table = test.table(counts)
+    if labels is not None:
+        table = table.take(np.isin(table.labels, labels))
+    found: Ranking = table.ranking(blend.scores(table, counts), k)
+    return found
+
+
+def quality(ranking: Ranking, truth: Csr, labels: Any = None) -> float:
+    mask = None if labels is None else np.isin(np.arange(N_LABELS), labels)
+    return ndcg(find_hits(ranking, truth, labels=mask), 5).value
+
+
+def test_it_is_better_than_each_expert_on_documents_it_has_not_seen() -> None:
+    blend, _ = learned()
+    test = world(1, 300, unseen=0.8)
+    own = quality(blended(blend, test), test.truth)
+    assert own > max(quality(said, test.truth) for said in test.said.values()) + 0.03
+    assert own > quality(blended(Blend(), test), test.truth) + 0.03  # and than the mean of their ranks
+    unseen = np.isin(np.arange(N_LABELS), UNSEEN)
+    found = {name: recall(find_hits(said, test.truth), 5, unseen).value for name, said in test.said.items()}
+    assert recall(find_hits(blended(blend, test), test.truth), 5, unseen).value > found["semantic"] + 0.2
+
+
+def test_hidden_labels_teach_it_how_to_rank_labels_without_documents() -> None:
+    """Where nobody has such a label in the rehearsal, only hidden ones can say whom to trust."""
+    test = world(2, 300, unseen=1.0)
+    with_hidden, without = (
+        quality(blended(learned(unseen=0.0, hide=hide)[0], test, labels=UNSEEN), test.truth, UNSEEN)
+        for hide in (True, False)
+    )
+    right = quality(test.said["tfidf"], test.truth, UNSEEN)
+    assert with_hidden > without + 0.1
+    assert with_hidden > right - 0.05
+
+
+def test_scores_are_shares_and_the_ranking_of_what_was_held_out_has_no_hidden_label() -> None:
+    blend, ranking = learned()
+    test = world(3, 50, unseen=0.3)
+    scores = blend.scores(test.table(COUNTS), COUNTS)
+    assert scores.dtype == np.float32
+    assert 0 <= scores.min() < scores.max() <= 1
+    assert ranking.n_docs == 240
+    assert not np.isin(ranking.ids, HIDDEN).any()
+    assert (ranking.ids[:, 0] >= 0).all()
+
+
+def test_scores_of_trained_labels_are_about_as_often_right_as_they_say() -> None:
+    """On documents that it was not learned from; weights for rare labels do not count here."""
+    blend = replace(learned()[0], rare_weight=0.0)
+    test = world(4, 400, unseen=0.3)
+    table = test.table(COUNTS)
+    trained = COUNTS[table.labels] > 0
+    scores, hits = blend.scores(table, COUNTS)[trained], Held(table, table.labels, trained, test.truth, test.truth).hits
+    assert scores.sum() == pytest.approx(hits[trained].sum(), rel=0.25)
+
+
+def test_what_is_saved_is_all() -> None:
+    blend, _ = learned()
+    again = Blend.restored(json.loads(json.dumps(blend.state())))
+    table = world(3, 50, unseen=0.3).table(COUNTS)
+    np.testing.assert_array_equal(again.margins(table), blend.margins(table))
+    np.testing.assert_array_equal(again.scores(table, COUNTS), blend.scores(table, COUNTS))
+    assert again.state() == blend.state()
+    assert blend.gains.keys() == set(NAMES)
+    assert sum(blend.gains.values()) == pytest.approx(1, abs=1e-3)
+    assert blend.n_documents == 240
+
+
+def test_the_same_seed_gives_the_same_blend() -> None:
+    again, ranking = learn(world(0, 240, unseen=0.8, counts=IN_REHEARSAL).held(), COUNTS, NAMES, 1_000, 0)
+    assert again.state() == learned()[0].state()
+    np.testing.assert_array_equal(ranking.ids, learned()[1].ids)
+
+
+@pytest.mark.parametrize("n_docs", [1, 5, module.LEAST_DOCUMENTS - 1])
+def test_of_too_few_documents_it_takes_the_mean_of_ranks(n_docs: int) -> None:
+    held = world(5, n_docs, unseen=0.3, counts=IN_REHEARSAL).held()
+    blend, ranking = learn(held, COUNTS, NAMES, 1_000, 0)
+    assert blend.model == ""
+    assert blend.gains == {}
+    assert ranking.n_docs == blend.n_documents == n_docs
+    np.testing.assert_array_equal(blend.margins(held.table), starts(held.table))
+    scores = blend.scores(held.table, IN_REHEARSAL)
+    frequent = held.counts == IN_REHEARSAL.max()  # one label, so that no weight comes in between
+    mean = held.table.columns[frequent, NAMES.index("mean rank")]
+    assert spearmanr(scores[frequent], -mean).statistic == pytest.approx(1) or n_docs == 1
+
+
+def test_nothing_to_learn_from() -> None:
+    held = world(6, 80, unseen=0.3, counts=IN_REHEARSAL).held()
+    nothing = held._replace(truth=held.truth * 0, natural=held.natural * 0)
+    blend, ranking = learn(nothing, COUNTS, NAMES, 1_000, 0)
+    assert blend.model == ""
+    assert ranking.n_docs == 80
+    assert np.isfinite(blend.scores(held.table, COUNTS)).all()
+
+
+def test_no_candidate_at_all() -> None:
+    empty = {name: Ranking.empty(3, 5) for name in EXPERTS}
+    table = tabulated(empty, COUNTS, np.ones(N_LABELS, np.int64))
+    for blend in (Blend(), learned()[0]):
+        assert blend.scores(table, COUNTS).shape == (0,)
+
+
+def test_no_candidate_to_learn_from() -> None:
+    empty = {name: Ranking.empty(3, 5) for name in EXPERTS}
+    table = tabulated(empty, COUNTS, np.ones(N_LABELS, np.int64))
+    truth = pairs_from_lists([[0], [1], [2]], N_LABELS)
+    held = Held(table, COUNTS[table.labels], np.zeros(0, np.bool_), truth, truth)
+    assert learn(held, COUNTS, NAMES, 1_000, 0)[0].model == ""
+
+
+def test_several_rehearsals_are_one() -> None:
+    parts = [world(seed, 10, unseen=0.3, counts=IN_REHEARSAL).held() for seed in (1, 2)]
+    both = Held.joined(parts)
+    assert both.table.n_documents == both.truth.shape[0] == both.natural.shape[0] == 20
+    np.testing.assert_array_equal(both.hits, np.concatenate([part.hits for part in parts]))
+    np.testing.assert_array_equal(both.hidden, np.concatenate([part.hidden for part in parts]))
+    one = parts[0]
+    expected = contains(one.truth[one.table.documents], one.table.labels[:, None].astype(np.int32))[:, 0]
+    np.testing.assert_array_equal(one.hits, expected)
+
+
+# --- rare and unseen labels
+
+
+@pytest.mark.parametrize("seed", [7, 8, 9])
+def test_what_is_favoured_costs_no_more_than_promised(seed: int) -> None:
+    """Of few documents, where the margins are known: the mean of ranks."""
+    held = world(seed, module.LEAST_DOCUMENTS - 1, unseen=0.3, counts=IN_REHEARSAL).held()
+    blend, _ = learn(held, COUNTS, NAMES, 1_000, 0)
+    assert blend.rare_weight in module.RARE_WEIGHTS
+    assert blend.unseen_lift in module.UNSEEN_LIFTS
+    own = held.table.take(~held.hidden)
+
+    def measured(lift: float) -> float:
+        scores = replace(blend, unseen_lift=lift).scores(own, IN_REHEARSAL)
+        return quality(own.ranking(scores, 5), held.natural)
+
+    best = max(map(measured, module.UNSEEN_LIFTS))
+    assert measured(blend.unseen_lift) >= best - module.COST_OF_LIFT - 1e-9
+    assert best > 0
+
+
+def test_rare_labels_come_before_frequent_ones_that_are_hardly_more_probable() -> None:
+    table = world(3, 5, unseen=0.3).table(COUNTS)
+    margins, trained = np.zeros(len(table.labels)), COUNTS[table.labels] > 0
+    plain = Blend().scores_of(margins, COUNTS[table.labels])
+    assert len(set(plain[trained].tolist())) == 1
+    weighted = Blend(rare_weight=0.2).scores_of(margins, COUNTS[table.labels])
+    assert spearmanr(weighted[trained], COUNTS[table.labels][trained]).statistic == pytest.approx(-1)
+    np.testing.assert_array_equal(weighted[~trained], plain[~trained])
+    lifted = Blend(unseen_lift=1.0).scores_of(margins, COUNTS[table.labels])
+    assert (lifted[~trained] > plain[~trained]).all()
+    np.testing.assert_array_equal(lifted[trained], plain[trained])
+
+
+# --- lines
+
+
+@pytest.mark.parametrize(("slope", "level"), [(1.0, 0.0), (0.4, -3.0), (2.5, 1.0)])
+def test_a_line_is_logistic_regression(slope: float, level: float) -> None:
+    from sklearn.linear_model import LogisticRegression
+
+    rng = np.random.default_rng(0)
+    margins = rng.normal(0, 2, 20_000)
+    hits = rng.random(20_000) < expit(slope * margins + level)
+    reference = LogisticRegression(C=1e6).fit(margins[:, None], hits)
+    found = fitted_line(margins, hits)
+    assert found.slope == pytest.approx(float(reference.coef_[0, 0]), rel=0.02)
+    assert found.level == pytest.approx(float(reference.intercept_[0]), abs=0.02)
+    assert found.slope == pytest.approx(slope, rel=0.1)
+
+
+def test_a_line_never_falls_and_copes_with_little() -> None:
+    margins = np.linspace(-2, 2, 400)
+    assert fitted_line(margins, margins < 0).slope > 0
+    for hits in (np.ones(400, np.bool_), np.zeros(400, np.bool_)):
+        assert np.isfinite(fitted_line(margins, hits)).all()
+    assert fitted_line(margins[:0], margins[:0] > 0) == Line(1.0, 0.0)
+    assert np.isfinite(fitted_line(margins[:1], margins[:1] > 0)).all()
+
+
+@pytest.mark.parametrize("n_hits", [3, 20, 100])
+def test_a_level_is_that_of_the_hits(n_hits: int) -> None:
+    rng = np.random.default_rng(1)
+    margins, hits = rng.normal(-1, 1, 1_000), np.zeros(1_000, np.bool_)
+    hits[:n_hits] = True
+    line = Line(0.8, -1.0)
+    found = levelled(line, margins, hits)
+    assert found.slope == line.slope
+    assert expit(found.of(margins)).sum() == pytest.approx(n_hits, rel=0.02)
+    assert levelled(line, margins[:0], hits[:0]) == line
+
+
+def test_without_a_hit_a_level_is_low_but_not_out_of_sight() -> None:
+    margins = np.random.default_rng(1).normal(-1, 1, 5_000)
+    found = levelled(Line(1.0, 0.0), margins, np.zeros(5_000, np.bool_))
+    assert 0 < expit(found.of(margins)).sum() < 100
+    assert found.level > -10
+
+
+# --- a few documents more
+
+
+def test_it_moves_towards_new_documents_and_stays_close_when_they_are_few() -> None:
+    blend, _ = learned()
+    test = world(11, 200, unseen=0.3, swapped=True)
+    table = test.table(COUNTS)
+    before, found = blend.margins(table), {}
+    for n_docs in (2, 200):
+        other = Blend.restored(blend.state())
+        new = world(12, n_docs, unseen=0.3, swapped=True)
+        other.learn(
+            Held(new.table(COUNTS), COUNTS[new.table(COUNTS).labels], np.zeros(0, np.bool_), new.truth, new.truth)
+        )
+        assert other.n_documents == blend.n_documents + n_docs
+        moved = float(np.abs(other.margins(table) - before).mean())
+        found[n_docs] = (moved, quality(blended(other, test), test.truth))
+    assert 0 < found[2][0] < 0.2 * found[200][0]
+    start = quality(blended(blend, test), test.truth)
+    assert found[200][1] > start + 0.02
+    assert found[2][1] == pytest.approx(start, abs=0.03)
+    np.testing.assert_array_equal(blend.margins(table), before)  # the first one is as it was
+
+
+def test_what_has_no_trees_stays_as_it_is() -> None:
+    new = world(12, 5, unseen=0.3)
+    held = Held(new.table(COUNTS), COUNTS[new.table(COUNTS).labels], np.zeros(0, np.bool_), new.truth, new.truth)
+    plain = Blend()
+    plain.learn(held)
+    assert plain.state() == Blend(n_documents=5).state()
+    blend = Blend.restored(learned()[0].state())
+    blend.learn(held._replace(truth=held.truth * 0))  # no hit says anything
+    assert blend.model == learned()[0].model

@@ -1,0 +1,101 @@
+"""What is left out when time runs out, by a clock that the test sets."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from everylabel.progress import reporting
+from everylabel.tagger.clock import Clock
+from everylabel.tagger.tagger import Tagger
+
+Pass = Callable[[float], None]
+
+
+@pytest.fixture
+def wait(monkeypatch: pytest.MonkeyPatch) -> Pass:
+    """`wait(5)`: five seconds are gone."""
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+
+    def passed(seconds: float) -> None:
+        now[0] += seconds
+
+    return passed
+
+
+def test_what_stages_took(wait: Pass) -> None:
+    costs: dict[str, float] = {}
+    clock = Clock(60.0, costs)
+    with clock.watch("svm", 3.0):
+        wait(5)
+    wait(1)
+    with clock.watch("blend"):
+        wait(2)
+    assert costs == {"svm": 5.0, "blend": 2.0}
+    assert clock.seconds == 8
+
+
+def test_what_is_too_slow_is_left_out(wait: Pass) -> None:
+    clock = Clock(60.0, {})
+    assert clock.has_time_for(50)
+    assert not clock.has_time_for(100)
+    assert not clock.has_time_for(50, rest=50)
+    wait(40)
+    assert clock.has_time_for(15)
+    assert not clock.has_time_for(50)
+    wait(1_000)
+    assert not clock.has_time_for(0)
+
+
+def test_a_machine_that_is_slower_than_planned_is_noticed(wait: Pass) -> None:
+    slow, fast = Clock(600.0, {}), Clock(600.0, {})
+    with slow.watch("svm", 10.0):
+        wait(100)
+    assert not slow.has_time_for(100)  # which takes ten times as long here
+    assert slow.has_time_for(10)
+    with fast.watch("svm", 100.0):
+        wait(10)
+    assert fast.has_time_for(2_000)
+
+
+class Lines:
+    """What is said."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def start(self, name: str, total: int | None) -> object:
+        return name, total
+
+    def advance(self, key: object, amount: int) -> None: ...
+
+    def finish(self, key: object) -> None: ...
+
+    def say(self, message: str) -> None:
+        self.lines.append(message)
+
+
+def test_a_tagger_that_is_late_has_the_best_experts_and_says_what_it_left_out(
+    wait: Pass, corpus: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from everylabel.methods.neighbours import NearestNeighbours
+
+    real = NearestNeighbours._fit
+
+    def slow(self: NearestNeighbours, dataset: Any) -> None:
+        wait(10_000)
+        real(self, dataset)
+
+    monkeypatch.setattr(NearestNeighbours, "_fit", slow)
+    said = Lines()
+    with reporting(said):
+        tagger = Tagger(experts=("tfidf", "knn", "svm"), budget="30m").fit(corpus.train.subset(range(40)))
+    assert list(tagger.experts_) == tagger.plan_.names == ["tfidf", "knn"]
+    assert "left out while fitting" in dict(tagger.plan_.left_out)["svm"]
+    assert any(line.startswith("svm: left out while fitting") for line in said.lines)
+    assert tagger.costs_["knn"] >= 10_000
+    assert tagger.rank(["the sea"], 5).ids[0, 0] >= 0

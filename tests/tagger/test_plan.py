@@ -1,0 +1,281 @@
+"""Which experts for which data, as a table; budgets; and what a language is told by."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
+
+from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
+from everylabel.errors import ConfigError
+from everylabel.registry import METHODS, method_class
+from everylabel.tagger.experts import new_expert
+from everylabel.tagger.plan import (
+    FUNCTION_WORDS,
+    ORDER,
+    Choice,
+    Facts,
+    Plan,
+    choose_plan,
+    cost,
+    default_budget,
+    language_of,
+    rehearsal_of,
+    seconds_of,
+    settings_for,
+)
+
+DAY = 24 * 3600.0
+MEDIUM: dict[str, Any] = {
+    "n_docs": 20_000,
+    "n_labelled": 20_000,
+    "n_pairs": 80_000,
+    "n_labels": 4_000,
+    "n_seen": 3_000,
+    "n_dev": 0,
+    "words": 200.0,
+}
+
+
+def facts(**given: Any) -> Facts:
+    """Twenty thousand documents with labels, unless said otherwise; as many pairs and seen labels as go with it."""
+    values = MEDIUM | given
+    values["n_labelled"] = min(values["n_labelled"], values["n_docs"]) if "n_labelled" in given else values["n_docs"]
+    values["n_pairs"] = given.get("n_pairs", 4 * values["n_labelled"])
+    values["n_seen"] = given.get("n_seen", min(values["n_labels"], 3 * values["n_pairs"] // 4))
+    return Facts(**values)
+
+
+NONE: dict[str, Any] = {"n_labelled": 0, "n_pairs": 0, "n_seen": 0}
+FEW: dict[str, Any] = {"n_docs": 300, "n_labels": 100}
+# facts, experts that are there, experts that are not and a word of the reason, how the blend is rehearsed
+TABLE: list[tuple[str, dict[str, Any], set[str], dict[str, str], str]] = [
+    ("nothing but label texts", NONE | {"n_docs": 0}, {"hybrid"}, {}, "none"),
+    ("no pairs", NONE, {"hybrid"}, {}, "none"),
+    ("no pairs, no torch", NONE | {"torch": False}, {"tfidf"}, {}, "none"),
+    ("a few", FEW, {"tfidf", "knn", "svm", "semantic", "zestxml"}, {"of-de": "little", "depl": "little"}, "folds"),
+    ("a few and dev", FEW | {"n_dev": 500}, {"tfidf", "knn", "svm"}, {"xml0": "learns little"}, "dev"),
+    ("a few and a small dev", FEW | {"n_dev": 20}, {"tfidf", "knn", "svm"}, {}, "folds"),
+    ("many", {}, {"tfidf", "knn", "svm", "semantic", "of-de"}, {"xr-linear": "svm is there"}, "held out"),
+    ("many and dev", {"n_dev": 1_000}, {"tfidf", "knn", "svm", "of-de"}, {"of-lan": "of-de is as good"}, "dev"),
+    ("few of many labelled", {"n_labelled": 50}, {"tfidf", "knn", "svm"}, {"of-de": "fewer than"}, "folds"),
+    ("many labels", {"n_labels": 200_000}, {"xr-linear", "knn"}, {"svm": "xr-linear is", "xml0": "memory"}, "held out"),
+    ("a bag of words", {"texts": False}, {"svm", "knn"}, {"tfidf": "bag of words", "of-de": "bag"}, "held out"),
+    ("bags, many labels", {"texts": False, "n_labels": 10**6}, {"xr-linear", "knn"}, {"semantic": "bag"}, "held out"),
+    ("no torch", {"torch": False}, {"tfidf", "knn", "svm"}, {"semantic": "pip install", "xml0": "pip"}, "held out"),
+    ("one document", {"n_docs": 1, "n_labels": 1, "n_pairs": 1}, {"tfidf", "knn", "svm"}, {}, "folds"),
+]
+
+
+@pytest.mark.parametrize(
+    ("given", "there", "left_out", "rehearsal"), [row[1:] for row in TABLE], ids=[r[0] for r in TABLE]
+)
+def test_which_experts(given: dict[str, Any], there: set[str], left_out: dict[str, str], rehearsal: str) -> None:
+    plan = choose_plan(facts(**given), DAY)
+    reasons = dict(plan.left_out)
+    assert there <= set(plan.names)
+    for name, word in left_out.items():
+        assert word in reasons[name]
+    assert not set(plan.names) & set(reasons)
+    assert plan.rehearsal == rehearsal == rehearsal_of(facts(**given)) or len(plan.names) == 1
+    assert plan.seconds == pytest.approx(sum(choice.seconds for choice in plan.experts))
+    assert all(choice.why and choice.seconds > 0 for choice in plan.experts)
+    if plan.rehearsal != "none":
+        assert set(plan.names) | set(reasons) == set(ORDER)  # nothing is passed over in silence
+
+
+@pytest.mark.parametrize("given", [row[1] for row in TABLE], ids=[row[0] for row in TABLE])
+def test_lines_tell_everything(given: dict[str, Any]) -> None:
+    plan = choose_plan(facts(**given), 600.0)
+    lines = plan.lines()
+    for choice in plan.experts:
+        assert [line for line in lines if line.split()[0] == choice.name and choice.why in line]
+    for name, why in plan.left_out:
+        assert [line for line in lines if line.split()[0] == name and "left out" in line and why in line]
+    assert plan.reason in lines[0]
+    assert "10 min" in lines[-1]
+    assert all("\n" not in line for line in lines)
+
+
+@pytest.mark.parametrize("given", [row[1] for row in TABLE], ids=[row[0] for row in TABLE])
+def test_saved_and_read_again(given: dict[str, Any]) -> None:
+    plan = choose_plan(facts(**given)).without("knn", "it rains")
+    assert "knn" not in plan.names
+    assert plan.left_out[-1] == ("knn", "it rains")
+    assert Plan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
+
+
+@pytest.mark.parametrize("language", ["en", "de", "none"])
+@pytest.mark.parametrize("n_labels", [100, 500_000])
+def test_the_settings_of_a_plan_are_settings_that_work(language: str, n_labels: int) -> None:
+    for name in METHODS.keys() - {"tagger"}:
+        new_expert(name, settings_for(name, facts(language=language, n_labels=n_labels)), seed=1).check()
+
+
+# --- what is asked for
+
+
+def test_only_these_whatever_they_cost() -> None:
+    plan = choose_plan(facts(), 1.0, only=("of-lan", "svm"))
+    assert plan.names == ["of-lan", "svm"]
+    assert plan.left_out == ()
+    assert (
+        choose_plan(facts(), 1.0, only=("popularity",)).rehearsal == "none"
+    )  # one alone has nothing to be blended with
+    assert choose_plan(facts(**NONE), only=("bm25",)).names == ["bm25"]
+
+
+def test_never_these() -> None:
+    plan = choose_plan(facts(), DAY, without=("svm", "of-de"))
+    assert not {"svm", "of-de"} & set(plan.names)
+    assert dict(plan.left_out)["svm"] == dict(plan.left_out)["of-de"] == "switched off"
+    assert choose_plan(facts(**NONE), without=("hybrid",)).names == ["semantic"]
+    assert choose_plan(facts(), only=("svm", "knn"), without=("knn",)).names == ["svm"]
+
+
+@pytest.mark.parametrize("given", [{}, NONE])
+def test_names_that_there_are_not(given: dict[str, Any]) -> None:
+    wrongs: list[dict[str, Any]] = [{"only": ("smv",)}, {"without": ("smv",)}]
+    for wrong in wrongs:
+        with pytest.raises(ConfigError, match=r"unknown method 'smv'.*svm"):
+            choose_plan(facts(**given), **wrong)
+    with pytest.raises(ConfigError, match="a tagger cannot be an expert of a tagger; name other methods"):
+        choose_plan(facts(**given), only=("tagger",))
+
+
+@pytest.mark.parametrize(("given", "without"), [({}, ORDER), (NONE, ("hybrid", "semantic", "tfidf"))])
+def test_nothing_is_left(given: dict[str, Any], without: tuple[str, ...]) -> None:
+    with pytest.raises(ConfigError, match=r"no expert is left to fit.*switch off fewer"):
+        choose_plan(facts(**given), without=without)
+
+
+# --- budgets
+
+
+def test_a_small_budget_leaves_out_what_is_expensive() -> None:
+    large, small = choose_plan(facts(), DAY), choose_plan(facts(), 120.0)
+    gone = set(large.names) - set(small.names)
+    assert gone
+    assert "tfidf" in small.names
+    assert all("more than the budget leaves" in why for name, why in small.left_out if name in gone - {"svm"})
+    dear = max(large.experts, key=lambda choice: choice.seconds)
+    assert dear.name in gone
+    assert small.seconds <= 120
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    n_docs=st.integers(1, 200_000),
+    n_labels=st.integers(1, 300_000),
+    words=st.floats(1, 3_000),
+    n_dev=st.sampled_from([0, 1_000]),
+    budgets=st.tuples(st.floats(1, 50_000), st.floats(1, 50_000)),
+)
+def test_a_larger_budget_only_loses_an_expert_to_a_better_one(
+    n_docs: int, n_labels: int, words: float, n_dev: int, budgets: tuple[float, float]
+) -> None:
+    """The first expert in the order of worth by which two plans differ is one of the larger budget."""
+    own = facts(n_docs=n_docs, n_labels=n_labels, words=words, n_dev=n_dev)
+    less, more = (choose_plan(own, budget) for budget in sorted(budgets))
+    for plan in (less, more):
+        assert plan.names
+        assert len(plan.names) == 1 or plan.seconds <= plan.budget
+    assert [name in less.names for name in ORDER] <= [name in more.names for name in ORDER]
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10**7), st.integers(1, 10**7))
+def test_the_default_budget_grows_with_the_data_up_to_some_hours(n_docs: int, n_labels: int) -> None:
+    own = facts(n_docs=n_docs, n_labels=n_labels, n_pairs=0)
+    assert 60 <= default_budget(own) <= default_budget(replace(own, n_docs=n_docs + 1_000)) <= DAY / 4
+    assert choose_plan(own).budget == default_budget(own)
+
+
+@pytest.mark.parametrize("name", ORDER)
+@pytest.mark.parametrize("rehearsal", ["dev", "held out", "folds", "none"])
+def test_more_data_cost_more_and_more_cores_less(name: str, rehearsal: str) -> None:
+    own = facts(n_dev=1_000)
+    here = cost(name, own, rehearsal)
+    assert 0 < cost(name, facts(n_docs=2_000, n_dev=1_000), rehearsal) <= here
+    assert cost(name, replace(own, cores=8), rehearsal) < here
+    assert here >= cost(name, own, "none")
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90", 90), ("90s", 90), ("30m", 1800), ("2h", 7200), ("1.5h", 5400), (" 2 h ", 7200), ("", None), (" ", None)],
+)
+def test_times(text: str, seconds: float | None) -> None:
+    assert seconds_of(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["soon", "0", "0m", "-5m", "2d", "1h30m", "1,5h", "h", ".5h", "nan", "inf", "1e3"])
+def test_no_times(text: str) -> None:
+    with pytest.raises(ConfigError, match="budget must be a time such as 90s, 30m or 2h; got"):
+        seconds_of(text)
+
+
+# --- what is known of the data
+
+
+LABELS = LabelSet.of([Label("f", "fish"), Label("t", "tax"), Label("m", "milk")])
+LANGUAGES = [
+    ("en", "The council of the union has agreed that the price of milk is to be raised for all farmers."),
+    ("de", "Der Rat der Union hat beschlossen, dass die Preise für Milch und Käse im nächsten Jahr steigen."),
+    ("fr", "Le conseil a décidé que les prix du lait et des fromages vont augmenter dans une année pour tous."),
+    ("fi", "Neuvosto on päättänyt, että maidon hinta ei nouse ja se on hyvä, mutta myös juusto on kallista."),
+    ("es", "El consejo ha decidido que los precios de la leche y del queso van a subir para los agricultores."),
+    ("en", "fisheries taxation agriculture milk butter cheese"),  # words alone: of a dictionary
+    ("none", "zxqv wrtp kljh bnmq"),
+    ("none", "12 34 __ 56"),
+    ("none", "中文字 中文字"),
+    ("none", ""),
+]
+
+
+@pytest.mark.parametrize(("language", "text"), LANGUAGES)
+def test_languages(language: str, text: str) -> None:
+    assert language_of(Dataset(Documents.of([text]), LABELS)) == language
+    assert language_of(Dataset(Documents.of(["", ""], [text, text.upper()]), LABELS)) == language
+
+
+def test_without_documents_the_labels_tell_the_language() -> None:
+    names = LabelSet.of([Label("a", "Das Recht der See"), Label("b", "Handel mit der Schweiz und mit den Nachbarn")])
+    assert language_of(Dataset(Documents.of([]), names)) == "de"
+    assert language_of(Dataset(Documents.of([]), LABELS)) == "en"
+
+
+def test_each_language_is_one_whose_base_forms_are_known() -> None:
+    from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
+
+    assert FUNCTION_WORDS.keys() <= set(SUPPORTED_LANGUAGES)  # `check_language` would load them all
+
+
+def test_facts_of_data() -> None:
+    texts = ["the fish of the sea", "a tax", "", "milk of cows and of goats"]
+    data = Dataset(Documents.of(texts), LABELS, pairs_from_lists([[0], [0, 1], [], [1]], 3))
+    dev = data.subset([0, 2])
+    own = Facts.of(data, dev)
+    assert (own.n_docs, own.n_labelled, own.n_pairs, own.n_labels, own.n_seen) == (4, 3, 4, 3, 2)
+    assert (own.n_dev, own.texts, own.language) == (1, True, "en")
+    assert 2 <= own.words <= 6
+    assert Facts.of(data, language="fi").language == "fi"
+    assert Facts.of(data.without_pairs(), dev.without_pairs()).n_pairs == 0
+    bag = replace(data, documents=replace(data.documents, features=csr_matrix(np.eye(4, dtype=np.float32))))
+    assert not Facts.of(bag).texts
+    assert Facts.of(bag).language == "none"
+    nothing = Facts.of(Dataset(Documents.of([]), LABELS))
+    assert (nothing.n_docs, nothing.n_pairs, nothing.words) == (0, 0, 0)
+    assert choose_plan(nothing).names == ["hybrid"]
+
+
+def test_every_expert_of_the_order_is_a_method() -> None:
+    for name in ORDER:
+        assert method_class(name).name == name
+    assert Choice("svm", "why", 1.0) == Choice("svm", "why", 1.0, {})
