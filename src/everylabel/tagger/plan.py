@@ -225,7 +225,7 @@ def settings_for(name: str, facts: Facts) -> dict[str, Any]:
         "depl": {"keywords": {"language": language}},
         "semantic": {"encoder": {"lexical": 256 if facts.n_labels > MANY_LABELS else 768}},
         "of-de": {"encoder": {"lexical": 256 if facts.n_labels > MANY_LABELS else 768}},
-        "xml0": {"base": "knn", "label_encoder": "" if facts.n_labels > MANY_LABELS else "minilm"},
+        "xml0": {"base": "knn", "search": "greedy", "label_encoder": "" if facts.n_labels > MANY_LABELS else "minilm"},
     }
     return found.get(name, {})
 
