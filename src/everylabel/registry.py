@@ -52,7 +52,7 @@ METHODS: dict[str, Entry] = {
     "hybrid": Entry(
         "everylabel.methods.hybrid:Hybrid",
         "label texts; documents help",
-        "label texts matched by words and by meaning, in one ranking: the default without labelled documents",
+        "label texts matched by words and by meaning, in one ranking: the best without labelled documents",
     ),
     "tfidf": Entry(
         "everylabel.methods.lexical:TfidfMatch",

@@ -1,4 +1,5 @@
-"""The README is true: its commands run, print what it says (numbers aside), and its tables are those of the code."""
+"""The README and its second page are true: their commands run, print what they say (numbers aside), and their tables
+are those of the code."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from everylabel.registry import METHODS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+METHODS_PAGE = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"[-+]?\d[\d,]*(\.\d+)?")
 
@@ -49,7 +51,7 @@ def run(command: list[str], folder: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize(("kind", "block"), BLOCK.findall(README), ids=lambda text: text.split("\n")[0][:30])
+@pytest.mark.parametrize(("kind", "block"), BLOCK.findall(README + METHODS_PAGE), ids=lambda text: text.split("\n")[0][:30])
 def test_the_readme_runs(kind: str, block: str, folder: Path) -> None:
     if kind == "python":
         assert run([sys.executable, "-c", block], folder)
@@ -62,17 +64,17 @@ def test_the_readme_runs(kind: str, block: str, folder: Path) -> None:
             assert [without_numbers(line) for line in printed] == [without_numbers(line) for line in expected]
 
 
-def test_every_method_is_in_the_readme() -> None:
+def test_every_method_is_on_the_page_of_methods() -> None:
     for name, entry in METHODS.items():
-        assert f"| `{name}` | {entry.needs} | {entry.summary} |" in README
+        assert f"| `{name}` | {entry.needs} | {entry.summary} |" in METHODS_PAGE
 
 
 def test_every_format_is_in_the_readme() -> None:
-    table = README.partition("## Data")[2].partition("## Methods")[0]
+    table = README.partition("## Data")[2].partition("## Results")[0]
     assert set(FORMATS) <= set(re.findall(r"`([a-z-]+)`", table))
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/architecture.md"])
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/architecture.md", "docs/methods.md"])
 def test_links_lead_somewhere(page: str) -> None:
     for target in re.findall(r"\]\(([^)]+)\)", (ROOT / page).read_text(encoding="utf-8")):
         if not target.startswith("http"):
