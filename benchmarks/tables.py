@@ -13,6 +13,7 @@ from benchmarks.quality_tables import (
 )
 from benchmarks.record import RESULTS, read_result
 from benchmarks.scale import SIZES
+from benchmarks.tagger_tables import tagger_section
 from benchmarks.unseen_tables import collapse_section, dropped_section, run_time_section
 
 
@@ -207,7 +208,7 @@ def index_section() -> str:
 
 
 def main() -> None:
-    quality = [quality_section(), differences_section(), bounds_section(), costs_section()]
+    quality = [tagger_section(), quality_section(), differences_section(), bounds_section(), costs_section()]
     quality += [calibration_section(), choices_section(), pair_choices_section(), label_vectors_section()]
     quality += [collapse_section(), dropped_section(), run_time_section()]
     speed = [peers_section(), tfidf_section(), scale_section(), encoding_section(), index_section()]
