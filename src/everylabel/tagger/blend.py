@@ -6,8 +6,9 @@ frequent there than labels that nobody has used are. So labels with and without 
 each from margins to log odds, the level of the second one by those labels of held-out documents that training has not;
 a label that is added later is taken for as frequent as the hidden ones. Rare labels come a little before frequent ones
 that are hardly more probable (methods/rare.py), and labels without training documents as far up as the first five
-places do not suffer: both are chosen on documents that the trees have not seen. Where there is too little to learn
-from, the mean of the experts' ranks decides.
+places do not suffer: both are chosen on documents that the trees have not seen. Below, every second place at least is
+theirs (`every`): by probability alone they would come last, and nobody would find them. Where there is too little to
+learn from, the mean of the experts' ranks decides.
 Cost: fit O(rounds x rows x columns), twice, on at most `MOST_ROWS` rows; a document: candidates x rounds x depth.
 """
 
@@ -46,6 +47,7 @@ RARE_WEIGHTS = (0.0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3)
 UNSEEN_LIFTS = tuple(np.arange(-2, 8.25, 0.25).tolist())
 COST_OF_LIFT = 0.0005  # of nDCG@5, that labels without training documents may take from the others
 TIES = 1e-3  # of the experts' mean rank, beside the trees: they leave equal what they cannot tell apart
+FIRST_PLACES = 6  # of a document, by probability alone
 _K = 5
 
 
@@ -93,6 +95,7 @@ class Blend:
     unseen_lift: float = 0.0
     gains: dict[str, float] = field(default_factory=dict)  # of each column: what it adds, together 1
     n_documents: int = 0  # that it was learned from
+    every: int = 2  # below the first places, each such place is for labels without training documents; 0: none is
 
     def margins(self, table: Table) -> Doubles:
         start = starts(table)
@@ -110,7 +113,12 @@ class Blend:
 
     def scores(self, table: Table, counts: LongArray) -> FloatArray:
         """From 0 to 1, one scale for all labels; `counts`: training documents of each label."""
-        return self.scores_of(self.margins(table), counts[table.labels])
+        own = counts[table.labels]
+        return self.with_room(table, self.scores_of(self.margins(table), own), own)
+
+    def with_room(self, table: Table, scores: FloatArray, counts: LongArray) -> FloatArray:
+        """Below the first places labels without training documents have some of their own. `counts`: of each row."""
+        return table.with_room(scores, counts <= 0, FIRST_PLACES, self.every) if self.every else scores
 
     def scores_of(self, margins: Doubles, counts: LongArray) -> FloatArray:
         """`counts`: of each candidate's label; ADDED of one that came after the fit."""
@@ -141,13 +149,16 @@ class Blend:
             "weights": [self.rare_weight, self.unseen_lift],
             "gains": self.gains,
             "n_documents": self.n_documents,
+            "every": self.every,
         }
 
     @classmethod
     def restored(cls, state: dict[str, Any]) -> Blend:
         seen, unseen, added = (Line(*line) for line in state["lines"])
         rare, lift = state["weights"]
-        return cls(state["model"], seen, unseen, added, rare, lift, state["gains"], state["n_documents"])
+        return cls(
+            state["model"], seen, unseen, added, rare, lift, state["gains"], state["n_documents"], state["every"]
+        )
 
 
 def starts(table: Table) -> Doubles:
@@ -156,12 +167,15 @@ def starts(table: Table) -> Doubles:
     return -mean.astype(np.float64)
 
 
-def learn(held: Held, counts: LongArray, names: list[str], n_train: int, seed: int) -> tuple[Blend, Ranking]:
+def learn(
+    held: Held, counts: LongArray, names: list[str], n_train: int, seed: int, every: int = 2
+) -> tuple[Blend, Ranking]:
     """The blend, and how it ranks the held-out documents by trees that have not seen them, hidden labels left out.
 
     `counts`: training documents of each label in all data; `names`: of the columns.
     """
-    margins, blend, hits = starts(held.table), Blend(n_documents=held.table.n_documents), held.hits
+    margins, hits = starts(held.table), held.hits
+    blend = Blend(n_documents=held.table.n_documents, every=every)
     if held.table.n_documents >= LEAST_DOCUMENTS and hits.sum() >= LEAST_HITS:
         with task("blend", 3) as advance:
             margins, rounds = _cross_fitted(held, hits, seed, advance)
@@ -171,8 +185,9 @@ def learn(held: Held, counts: LongArray, names: list[str], n_train: int, seed: i
             blend.gains = dict(zip(names, (shares / max(shares.sum(), 1e-12)).round(5).tolist(), strict=True))
             advance(1)
     _place(blend, held, hits, margins, inverse_propensity(counts, n_train))
-    scores = blend.scores_of(margins, held.counts)
-    return blend, held.table.take(~held.hidden).ranking(scores[~held.hidden], DEPTH)
+    natural, own = held.table.take(~held.hidden), held.counts[~held.hidden]
+    scores = blend.with_room(natural, blend.scores_of(margins[~held.hidden], own), own)
+    return blend, natural.ranking(scores, DEPTH)
 
 
 def _cross_fitted(held: Held, hits: Any, seed: int, advance: Callable[[int], None]) -> tuple[Doubles, int]:

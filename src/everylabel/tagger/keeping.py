@@ -7,7 +7,6 @@ said of the rehearsals' documents. It belongs to an identity (data, settings, se
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,10 +26,11 @@ Said = list[dict[str, Ranking]]
 
 
 class Kept(NamedTuple):
-    """One expert, and what it said in each rehearsal."""
+    """One expert, what it said in each rehearsal, and how long that took."""
 
     expert: Method
     said: Said
+    seconds: float
 
 
 def read(name: str, about: dict[str, Any]) -> Kept | None:
@@ -47,7 +47,8 @@ def read(name: str, about: dict[str, Any]) -> Kept | None:
                 {key: Ranking(arrays[f"{i}/{key}/ids"], arrays[f"{i}/{key}/scores"]) for key in own}
                 for i, own in enumerate(keys)
             ]
-        found = Kept(load(folder / "model"), said)
+            seconds = float(arrays["seconds"])
+        found = Kept(load(folder / "model"), said, seconds)
     except (OSError, KeyError, ValueError, EverylabelError) as error:
         say(f"{name}: what was kept of it is damaged ({error}); it is fitted again")
         return None
@@ -55,21 +56,21 @@ def read(name: str, about: dict[str, Any]) -> Kept | None:
     return found
 
 
-def write(name: str, about: dict[str, Any], expert: Method, said: Sequence[dict[str, Ranking]]) -> None:
+def write(name: str, about: dict[str, Any], kept: Kept) -> None:
     """A full disk is said, and the fit goes on."""
     checkpoints = ambient()
     if checkpoints is None:
         return
     arrays: dict[str, Any] = {"identity": np.array(checkpoints.identity({"expert": name, **about}))}
-    arrays["keys"] = np.array(json.dumps([list(found) for found in said]))
-    for i, found in enumerate(said):
+    arrays |= {"keys": np.array(json.dumps([list(found) for found in kept.said])), "seconds": np.array(kept.seconds)}
+    for i, found in enumerate(kept.said):
         for key, ranking in found.items():
             arrays |= {f"{i}/{key}/ids": ranking.ids, f"{i}/{key}/scores": ranking.scores}
     try:
         with replaced(_folder(checkpoints.folder, name)) as fresh:
             fresh.mkdir(parents=True)
             np.savez(fresh / "said.npz", **arrays)
-            save_method(expert, fresh / "model")
+            save_method(kept.expert, fresh / "model")
     except (OSError, EverylabelError) as error:
         say(f"{name}: cannot be kept for a later run ({error})")
 

@@ -43,6 +43,7 @@ from everylabel.tagger.experts import (
     rehearsing,
 )
 from everylabel.tagger.explain import Evidence, Training, evidence
+from everylabel.tagger.keeping import Kept
 from everylabel.tagger.plan import Choice, Facts, Plan, choose_plan, seconds_of, spoken
 from everylabel.tagger.rehearsal import Rehearsal, in_vocabulary, labelled, rehearsals
 from everylabel.tagger.update import Learned, as_dataset, measured, refit_due
@@ -78,10 +79,13 @@ class Tagger(Method):
     experts: tuple[str, ...] = ()  # methods to use; none: as planned
     without: tuple[str, ...] = ()  # methods never to use
     settings: dict[str, Any] = field(default_factory=dict)  # of experts: --set settings.of-de.learn.epochs=3
+    unseen_every: int = 2  # below the first places, each such place is for labels nobody has used; 0: none is
     language: str = "auto"  # of the documents; "auto": told by their words, "none": words as they are
 
     def check(self) -> None:
         seconds_of(self.budget)
+        if self.unseen_every < 0 or self.unseen_every == 1:
+            raise ConfigError(f"unseen_every must be 0, or 2 and more; got {self.unseen_every}")
         for name, values in self.settings.items():
             if not isinstance(values, Mapping):
                 raise ConfigError(f"settings.{name} must be settings of an expert: settings.{name}.KEY=VALUE")
@@ -222,6 +226,7 @@ class Tagger(Method):
             kept = keeping.read(choice.name, about)
             if kept is not None:
                 self.experts_[choice.name] = kept.expert
+                self.costs_[choice.name] = kept.seconds
                 said = [found | own for found, own in zip(said, kept.said, strict=True)]
                 continue
             with clock.watch(choice.name, choice.seconds):
@@ -229,7 +234,7 @@ class Tagger(Method):
                 if choice.name not in self.experts_:
                     self.experts_[choice.name] = fit_expert(self._new(choice), dataset)
             said = [found | its for found, its in zip(said, own, strict=True)]
-            keeping.write(choice.name, about, self.experts_[choice.name], own)
+            keeping.write(choice.name, about, Kept(self.experts_[choice.name], own, self.costs_[choice.name]))
         with clock.watch("blend"):
             names = opinion_names(list(self.experts_), dataset.documents.features is None)
             held = [
@@ -238,11 +243,13 @@ class Tagger(Method):
             if held:
                 columns = column_names(names)
                 together = Held.joined(held)
-                self.blend_, ranking = learn(together, dataset.counts, columns, len(dataset), self.random_state)
+                self.blend_, ranking = learn(
+                    together, dataset.counts, columns, len(dataset), self.random_state, self.unseen_every
+                )
                 if np.isfinite(ranking.scores).any() and together.natural.nnz:
                     self.calibration_ = Calibration.learn(ranking, together.natural)
             else:
-                self.blend_ = Blend()
+                self.blend_ = Blend(every=self.unseen_every)
 
     def _rehearsed(self, choice: Choice, dataset: Dataset, one: Rehearsal) -> dict[str, Ranking]:
         """What an expert says of the held-out documents, who has seen neither them nor the hidden labels' pairs.
