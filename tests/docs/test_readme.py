@@ -51,7 +51,9 @@ def run(command: list[str], folder: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize(("kind", "block"), BLOCK.findall(README + METHODS_PAGE), ids=lambda text: text.split("\n")[0][:30])
+@pytest.mark.parametrize(
+    ("kind", "block"), BLOCK.findall(README + METHODS_PAGE), ids=lambda text: text.split("\n")[0][:30]
+)
 def test_the_readme_runs(kind: str, block: str, folder: Path) -> None:
     if kind == "python":
         assert run([sys.executable, "-c", block], folder)
@@ -74,7 +76,9 @@ def test_every_format_is_in_the_readme() -> None:
     assert set(FORMATS) <= set(re.findall(r"`([a-z-]+)`", table))
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/architecture.md", "docs/methods.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/architecture.md", "docs/methods.md"]
+)
 def test_links_lead_somewhere(page: str) -> None:
     for target in re.findall(r"\]\(([^)]+)\)", (ROOT / page).read_text(encoding="utf-8")):
         if not target.startswith("http"):
