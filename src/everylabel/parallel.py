@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from typing import TypeVar
@@ -26,7 +26,7 @@ def n_threads() -> int:
 def parallel_map(work: Callable[[A], R], items: Iterable[A]) -> Iterator[R]:
     """`map` on all cores, results in order; at most a few items are ahead of the caller, so memory stays bounded."""
     threads = n_threads()
-    if threads == 1:
+    if threads == 1 or (isinstance(items, Sized) and len(items) < 2):  # threads cost more than a small piece of work
         yield from map(work, items)
         return
     with ThreadPoolExecutor(threads) as pool:
@@ -45,6 +45,7 @@ def parallel_map(work: Callable[[A], R], items: Iterable[A]) -> Iterator[R]:
 
 def for_each_part(size: int, work: Callable[[int, int], None]) -> None:
     """`work(first, last)` on one part of 0..size for each core."""
-    edges = [size * i // n_threads() for i in range(n_threads() + 1)]
-    for _ in parallel_map(lambda edge: work(*edge), pairwise(edges)):
+    n_parts = min(n_threads(), max(size, 1))
+    edges = [size * i // n_parts for i in range(n_parts + 1)]
+    for _ in parallel_map(lambda edge: work(*edge), list(pairwise(edges))):
         pass
