@@ -92,7 +92,7 @@ class Tfidf:
 
         with task("tf-idf: documents", len(texts)) as advance:
             parts = []
-            for part in parallel_map(work, _chunks(texts)):
+            for part in parallel_map(work, list(_chunks(texts))):
                 parts.append(part)
                 advance(part.shape[0])
         if not parts:
