@@ -236,7 +236,7 @@ def test_labels_without_documents_have_places_of_their_own(
     rng = np.random.default_rng(seed)
     documents, labels = np.repeat(np.arange(3), n), np.tile(np.arange(n), 3)
     table = Table(documents, labels, np.zeros((3 * n, 1), np.float32), 3)
-    scores = rng.permutation(3 * n).astype(np.float32) / (3 * n)
+    scores = (rng.permutation(3 * n) / (3 * n)).astype(np.float32)
     unseen = rng.random(3 * n) < share
     before = table.ranking(scores, n)
     found = table.ranking(table.with_room(scores, unseen, first, every), n)

@@ -13,6 +13,7 @@ from everylabel.data import load_dataset, sample
 from everylabel.data.dataset import Dataset
 from everylabel.methods.base import Method
 from everylabel.tagger import tagger as module
+from everylabel.tagger.experts import fit_expert
 from everylabel.train.checkpoint import checkpointing
 
 EXPERTS = ("tfidf", "knn", "svm")
@@ -27,14 +28,13 @@ def train(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 def test_an_interrupted_fit_goes_on(train: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fitted: list[str] = []
-    real = module.fit_expert
 
     def watched(expert: Method, dataset: Dataset) -> Method:
         fitted.append(expert.name)
         if expert.name == "svm" and "stopped" not in fitted:
             fitted.append("stopped")
             raise KeyboardInterrupt
-        return real(expert, dataset)
+        return fit_expert(expert, dataset)
 
     monkeypatch.setattr(module, "fit_expert", watched)
     with pytest.raises(KeyboardInterrupt), checkpointing(tmp_path, "data"):
