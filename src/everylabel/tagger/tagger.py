@@ -42,7 +42,7 @@ from everylabel.tagger.experts import (
     opinions,
     rehearsing,
 )
-from everylabel.tagger.explain import Evidence, Training, evidence
+from everylabel.tagger.explain import BEGINNING, Evidence, Training, evidence
 from everylabel.tagger.keeping import Kept
 from everylabel.tagger.plan import Choice, Facts, Plan, choose_plan, seconds_of, spoken
 from everylabel.tagger.rehearsal import Rehearsal, in_vocabulary, labelled, rehearsals
@@ -52,7 +52,6 @@ from everylabel.types import LongArray, Ranking
 CHUNK = 256  # documents that are ranked at a time
 BLENDING = 5e-3  # seconds for each held-out document, as planned
 LEAST_CALIBRATION = 20  # labelled documents, for what has no blend
-BEGINNING = 80  # characters of a document without a title, to be shown
 
 
 class Tag(NamedTuple):
@@ -195,9 +194,9 @@ class Tagger(Method):
         self.experts_: dict[str, Method] = {}
         self.blend_: Blend | None = None
         self.training_ = Training(list(dataset.documents.ids), beginnings(dataset.documents))
-        self.fitted_counts_: LongArray = (
-            dataset.counts
-        )  # those of `counts_` that the experts know: not what is learned later
+        self.name_lengths_: LongArray = name_lengths(dataset.labels)
+        # those of `counts_` that the experts know: not what is learned later
+        self.fitted_counts_: LongArray = dataset.counts
         self.learned_: int = 0
         clock = Clock(self.plan_.budget, self.costs_)
         if self.plan_.rehearsal == "none":
@@ -280,7 +279,7 @@ class Tagger(Method):
         return table.ranking(self.blend_.scores(table, self.fitted_counts_), k)
 
     def _table(self, documents: Documents) -> Table:
-        return tabulated(opinions(self.experts_, documents), self.fitted_counts_, name_lengths(self.labels_))
+        return tabulated(opinions(self.experts_, documents), self.fitted_counts_, self.name_lengths_)
 
     def _held(self, new: Dataset) -> Held:
         table, truth = self._table(new.documents), new.required_pairs
@@ -290,6 +289,7 @@ class Tagger(Method):
     def _add_labels(self, labels: LabelSet, first: int) -> None:
         """To the experts that read label texts; to the others a new label is what one without pairs is: nothing."""
         fresh = labels.labels[first:]
+        self.name_lengths_ = name_lengths(labels)
         self.fitted_counts_ = np.concatenate([self.fitted_counts_, np.full(len(fresh), ADDED, np.int64)])
         able = [one for one in self.experts_.values() if type(one)._add_labels is not Method._add_labels]
         for expert in able:
@@ -327,6 +327,7 @@ class Tagger(Method):
         self.plan_ = Plan.from_json(state["plan"])
         self.costs_, self.history_, self.learned_ = state["costs"], state["history"], state["learned"]
         self.fitted_counts_ = state["fitted_counts"]
+        self.name_lengths_ = name_lengths(self.labels_)
         self.training_ = Training(**state["training"])
         self.blend_ = None if state["blend"] is None else Blend.restored(state["blend"])
         choices = {choice.name: choice for choice in self.plan_.experts}
