@@ -34,6 +34,7 @@ def test_exact_is_brute_force(seed: int, n: int, n_queries: int, k: int) -> None
     got, want = index.search(corners[n:], k), brute_force(ids, corners[:n], corners[n:], k)
     np.testing.assert_array_equal(got.ids, want.ids)
     np.testing.assert_array_equal(got.scores, want.scores)
+    np.testing.assert_array_equal(index.scores(corners[n:]), corners[n:] @ corners[:n].T)
 
 
 def test_a_ranking_does_not_depend_on_the_batch_or_the_blocks() -> None:

@@ -57,11 +57,10 @@ class Likeness:
     """Stands for a tower whose scores are given."""
 
     def __init__(self, scores: Any) -> None:
-        self.scores = np.asarray(scores, np.float32)
+        self.given = np.asarray(scores, np.float32)
 
-    def rank(self, documents: Documents, k: int) -> Ranking:
-        ids = np.broadcast_to(np.arange(k, dtype=np.int32), (len(documents), k))
-        return Ranking(ids, np.broadcast_to(self.scores[:k], (len(documents), k)))
+    def scores(self, documents: Documents) -> Any:
+        return np.broadcast_to(self.given, (len(documents), len(self.given)))
 
 
 # --- the arithmetic
@@ -101,7 +100,7 @@ def test_scores_are_normalised_by_a_sample_of_the_vocabulary_and_not_by_the_cand
     predicted = [Predicted(np.array([0, 1]), np.array([0.9, 0.8], np.float32))]
     documents = Documents.of(["text"])
     both = Candidates(Likeness(alike), vectors, yardstick, np.array([4, 5]))  # type: ignore[arg-type]
-    one = Candidates(Likeness(alike), vectors, yardstick, np.array([4]))  # type: ignore[arg-type]
+    one = Candidates(Likeness(alike[:5]), vectors, yardstick, np.array([4]))  # type: ignore[arg-type]
     scores, alone = (own.scores(documents, predicted, "exhaustive") for own in (both, one))
     assert scores.alike[0] == pytest.approx((np.array([0.9, 0.2]) - 0.35) / np.std(alike[:4]), abs=1e-5)
     assert alone.alike[0, 0] == scores.alike[0, 0]

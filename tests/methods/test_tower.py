@@ -147,6 +147,9 @@ def test_scores_by_hand(static: EncoderConfig, center: bool) -> None:
     found = tower.rank(Documents.of(TEXTS), 4)
     np.testing.assert_allclose(found.scores, -np.sort(-(1 + cosines) / 2, axis=1), atol=1e-5)
     np.testing.assert_array_equal(found.ids, np.argsort(-cosines, axis=1))
+    np.testing.assert_array_equal(
+        np.take_along_axis(tower.scores(Documents.of(TEXTS)), found.ids.astype(np.int64), 1), found.scores
+    )
 
 
 def test_without_documents_nothing_is_taken_away(static: EncoderConfig) -> None:
@@ -172,8 +175,10 @@ def test_the_best_passage_counts(static: EncoderConfig) -> None:
 
     def score(**settings: Any) -> float:
         config = EncoderConfig(teacher=static.teacher, max_tokens=4, **settings)
-        found = loaded(config, TEXTS, center=False).rank(Documents.of(["fish", long_text, "law"]), 4)
+        tower, documents = loaded(config, TEXTS, center=False), Documents.of(["fish", long_text, "law"])
+        found = tower.rank(documents, 4)
         assert found.ids.shape == (3, 4)
+        assert tower.scores(documents)[1, 2] == found.scores[1][found.ids[1] == 2][0]
         assert found.ids[[0, 2], 0].tolist() == [0, 1]
         return float(found.scores[1][found.ids[1] == 2][0])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -10,6 +11,7 @@ import numpy as np
 from everylabel.errors import ConfigError, ModelError
 from everylabel.index.checks import checked_k, checked_new_ids, checked_old_ids, checked_vectors, refuse
 from everylabel.index.files import map_arrays, write_arrays
+from everylabel.parallel import for_each_part
 from everylabel.progress import task
 from everylabel.types import FloatArray, LongArray, Ranking
 
@@ -53,7 +55,7 @@ class ExactIndex:
 
     def search(self, vectors: FloatArray, k: int) -> Ranking:
         """Exact; a query's ranking does not depend on the others. Memory beside the result: two blocks, 30 MB."""
-        from everylabel.index.kernels import keep_best, products, sort_best
+        from everylabel.index.kernels import products, sort_best
 
         queries = checked_vectors(vectors, self.dim)
         best = Ranking.empty(len(queries), min(checked_k(k), len(self)))
@@ -64,12 +66,27 @@ class ExactIndex:
                 ids = np.asarray(self._ids[first : first + _VECTORS])
                 block = np.ascontiguousarray(self._vectors[first : first + _VECTORS], np.float32)
                 for start in range(0, len(queries), _QUERIES):
-                    at = slice(start, start + _QUERIES)
-                    rough = queries[at] @ block.T if len(queries) > _FEW else products(queries, block)
-                    keep_best(queries[at], block, ids, rough, slack, sizes[at], best.ids[at], best.scores[at])
+                    asked = queries[start : start + _QUERIES]
+                    rough = asked @ block.T if len(queries) > _FEW else products(queries, block)
+                    rows = (asked, rough, *(part[start : start + _QUERIES] for part in (sizes, best.ids, best.scores)))
+                    for_each_part(len(asked), partial(_keep, rows, block, ids, slack))
                 advance(len(ids))
-        sort_best(sizes, best.ids, best.scores)
+        for_each_part(len(queries), lambda a, b: sort_best(sizes[a:b], best.ids[a:b], best.scores[a:b]))
         return best.top(k)
+
+    def scores(self, vectors: FloatArray) -> FloatArray:
+        """(queries, vectors), in the order of their adding: the scores of `search`, of all. For few vectors."""
+        from everylabel.index.kernels import products
+
+        queries = checked_vectors(vectors, self.dim)
+        own = np.ascontiguousarray(self._vectors, np.float32)
+        found = np.empty((len(queries), len(own)), np.float32)
+
+        def work(first: int, last: int) -> None:
+            found[first:last] = products(queries[first:last], own)
+
+        for_each_part(len(queries), work)
+        return found
 
     def save(self, path: str | Path) -> None:
         write_arrays(path, self._ids, self._vectors)
@@ -85,6 +102,14 @@ class ExactIndex:
         index = cls(vectors.shape[1], dtype=_name(vectors.dtype, path))
         index._ids, index._vectors = ids, vectors
         return index
+
+
+def _keep(rows: Any, block: Any, ids: Any, slack: Any, first: int, last: int) -> None:
+    """The best of one block for some of the queries: what belongs to them is in `rows`."""
+    from everylabel.index.kernels import keep_best
+
+    queries, rough, sizes, best_ids, best_scores = (part[first:last] for part in rows)
+    keep_best(queries, block, ids, rough, slack, sizes, best_ids, best_scores)
 
 
 def _name(dtype: Any, path: str | Path) -> Literal["f32", "f16"]:

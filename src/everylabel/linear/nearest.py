@@ -13,7 +13,7 @@ from everylabel.parallel import parallel_map
 from everylabel.progress import task
 from everylabel.types import Csr, IntArray, Ranking
 
-_DOCS_PER_CALL = 256
+_DOCS_PER_CALL = 64  # small enough that a few hundred documents are work for all cores
 
 
 @dataclass(frozen=True)

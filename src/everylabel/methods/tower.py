@@ -19,6 +19,7 @@ from everylabel.data.splits import ranks
 from everylabel.encoders.base import Encoder, EncoderConfig, Tokens
 from everylabel.encoders.build import load_encoder, restore_encoder
 from everylabel.index.build import IndexKind, make_index
+from everylabel.index.exact import ExactIndex
 from everylabel.states import below, under
 from everylabel.text.matching import label_texts, require_texts
 from everylabel.types import FloatArray, IntArray, LongArray, Ranking
@@ -80,15 +81,30 @@ class Tower:
 
     def rank(self, documents: Documents, k: int) -> Ranking:
         """The best of a label's texts counts, and with passages="max" the best of a document's passages."""
+        vectors, begins = self._passages(documents)
+        found = best_owners(self.index, vectors, self.owners, k)
+        if len(vectors) > len(documents):
+            found = best_passages(found, begins, k)
+        return Ranking(found.ids, np.where(found.ids >= 0, np.clip((1 + found.scores) / 2, 0, 1), -np.inf))
+
+    def scores(self, documents: Documents) -> FloatArray:
+        """(documents, labels): the scores of `rank`, of all labels. For few of them; the index must be an exact one."""
+        assert isinstance(self.index, ExactIndex)
+        vectors, begins = self._passages(documents)
+        found = self.index.scores(vectors)
+        found = np.maximum.reduceat(found, np.searchsorted(self.owners, np.arange(int(self.owners[-1]) + 1)), axis=1)
+        if len(vectors) > len(documents):
+            found = np.maximum.reduceat(found, begins[:-1], axis=0)
+        return np.clip((1 + found) / 2, 0, 1)
+
+    def _passages(self, documents: Documents) -> tuple[FloatArray, LongArray]:
+        """Centred vectors, and where those of each document begin."""
         require_texts(documents)
         if self.encoder.config.passages == "max":
             vectors, begins = self.encoder.encode_passages(documents.full_texts)
         else:
             vectors, begins = self.encoder.encode(documents.full_texts), np.arange(len(documents) + 1)
-        found = best_owners(self.index, unit_rows(vectors - self.mean), self.owners, k)
-        if len(vectors) > len(documents):
-            found = best_passages(found, begins, k)
-        return Ranking(found.ids, np.where(found.ids >= 0, np.clip((1 + found.scores) / 2, 0, 1), -np.inf))
+        return unit_rows(vectors - self.mean), begins
 
     def state(self, prefix: str) -> dict[str, Any]:
         encoder = under(f"{prefix}/encoder", self.encoder.state())

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from everylabel.data.dataset import Documents, LabelSet
 from everylabel.methods.spread import ndcg_of_each
 from everylabel.methods.subsets import Best, Doubles, SearchKind, search
-from everylabel.parallel import parallel_map
+from everylabel.parallel import for_each_part
 from everylabel.text.matching import label_texts
 from everylabel.types import Csr, FloatArray, LongArray, Ranking
 from everylabel.vectors import unit_rows
@@ -96,12 +97,14 @@ class Candidates:
         """With the weight that they will be mixed by, a part of weight 0 is left out, as zeros."""
         fused, alike = np.zeros((2, len(documents), len(self.pool)))
         if weight != 0:
-            for row, best in enumerate(parallel_map(lambda own: self.best(own, kind), predicted)):
-                fused[row] = best.cosines
-        if weight != 1:
-            found = self.tower.rank(documents, len(self.pool))  # every label of the pool is found
-            np.put_along_axis(alike, found.ids, found.scores.astype(np.float64), axis=1)
+            for_each_part(len(predicted), partial(self._fuse, predicted, kind, fused))
+        if weight != 1 and len(documents):
+            alike = self.tower.scores(documents).astype(np.float64)
         return Scores(self._normal(fused), self._normal(alike))
+
+    def _fuse(self, predicted: list[Predicted], kind: SearchKind, fused: Doubles, first: int, last: int) -> None:
+        for row in range(first, last):
+            fused[row] = self.best(predicted[row], kind).cosines
 
     def best(self, predicted: Predicted, kind: SearchKind) -> Best:
         """The best subset of the predicted labels for each label of the pool."""
