@@ -215,12 +215,15 @@ def test_what_cannot_be_learned_changes_nothing(copied: Copy, corpus: Any) -> No
     tagger, texts = copied(), corpus.test.documents.texts[:10]
     before, history, counts = tagger.rank(texts, 20), tagger.history(), tagger.counts_.copy()
     known = tagger.labels_[0].id
+    tagger.hidden_[1] = True  # a label that was removed
     for wrong, message in (
         ([("text", [known, "nowhere"])], r"label 'nowhere' is not in the vocabulary.*nothing was learned.*add_labels"),
+        ([("text", [tagger.labels_[1].id])], "is not in the vocabulary.*nothing was learned"),
         ([("text", [])], "nothing to learn"),
     ):
         with pytest.raises(DataError, match=message):
             tagger.learn(wrong)
+    tagger.hidden_[1] = False
     bag = Documents(["0"], [""], [""], csr_matrix(np.ones((1, 3), np.float32)))
     with pytest.raises(DataError, match="bag of words"):
         tagger.learn(Dataset(bag, tagger.labels_, pairs_from_lists([[0]], len(tagger.labels_))))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from everylabel.errors import ConfigError
 from everylabel.parallel import n_threads
@@ -19,6 +19,8 @@ from everylabel.registry import method_class
 
 if TYPE_CHECKING:
     from everylabel.data.dataset import Dataset
+
+RehearsalKind: TypeAlias = Literal["dev", "held out", "folds", "mean", "none"]
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "": 1}
 FEW = 2_000  # labelled documents, below which encoders learn nothing that words do not say
@@ -84,7 +86,7 @@ class Plan:
     experts: tuple[Choice, ...]
     left_out: tuple[tuple[str, str], ...]
     budget: float  # seconds
-    rehearsal: Literal["dev", "held out", "folds", "none"]
+    rehearsal: RehearsalKind
     reason: str
 
     @property
@@ -125,6 +127,7 @@ REHEARSED = {
     "dev": "blended on the dev documents, with some labels hidden from the experts",
     "held out": "blended on training documents that are held out, with some labels hidden; then fitted on all",
     "folds": "blended on all training documents, each held out once, with some labels hidden; then fitted on all",
+    "mean": "too few labelled documents to hold some out: the mean of the experts' ranks decides",
     "none": "nothing to blend: one ranking",
 }
 WHY = {
@@ -230,13 +233,15 @@ def settings_for(name: str, facts: Facts) -> dict[str, Any]:
     return found.get(name, {})
 
 
-def rehearsal_of(facts: Facts) -> Literal["dev", "held out", "folds", "none"]:
-    from everylabel.tagger.rehearsal import CROSS_FITTED, LEAST_DEV
+def rehearsal_of(facts: Facts) -> RehearsalKind:
+    from everylabel.tagger.rehearsal import CROSS_FITTED, LEAST_DEV, LEAST_ROWS
 
     if facts.n_pairs == 0:
         return "none"
     if facts.n_dev >= LEAST_DEV:
         return "dev"
+    if facts.n_labelled < LEAST_ROWS:
+        return "mean"
     return "held out" if facts.n_labelled > CROSS_FITTED else "folds"
 
 
@@ -263,9 +268,9 @@ def cost(name: str, facts: Facts, rehearsal: str) -> float:
         "matchxml": steps * 6e-3,
         "hybrid": 60 + 6e-6 * words + 1e-2 * facts.n_labels,
     }.get(name, 1e-5 * words)
-    again = {"dev": float(name in LEARNERS), "held out": 0.9, "folds": 2.0, "none": 0.0}[rehearsal]
+    again = {"dev": float(name in LEARNERS), "held out": 0.9, "folds": 2.0}.get(rehearsal, 0.0)
     again *= name not in ("tfidf", "semantic", "hybrid")
-    asked = {"dev": min(facts.n_dev, 6_000), "held out": 6_000, "folds": facts.n_labelled, "none": 0}[rehearsal]
+    asked = {"dev": min(facts.n_dev, 6_000), "held out": 6_000, "folds": facts.n_labelled}.get(rehearsal, 0)
     return float((2 / max(facts.cores, 1)) ** 0.8) * (once * (1 + again) + 2 + 4e-3 * asked)
 
 

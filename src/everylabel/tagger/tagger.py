@@ -148,7 +148,7 @@ class Tagger(Method):
         Neighbours and blend learn from them; the other experts stay as they are until a full fit is due.
         """
         self._require_fitted()
-        new = as_dataset(self.labels_, pairs)
+        new = as_dataset(self.labels_, self.hidden_, pairs)
         found = measured(self.rank(new.documents, 5), new.required_pairs)
         fresh = int(((new.counts > 0) & (self.counts_ == 0)).sum())
         if self.blend_ is not None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from everylabel.data.dataset import Dataset, Documents, LabelSet, pairs_from_lists
 from everylabel.errors import DataError
 from everylabel.evaluate.metrics import find_hits, ndcg
+from everylabel.methods.vocabulary import Hidden
 from everylabel.tagger.rehearsal import in_vocabulary
 from everylabel.types import Csr, LongArray, Ranking
 
@@ -25,14 +26,14 @@ class Learned(NamedTuple):
     refit_due: str  # why a full fit is worth it now; "": it is not yet
 
 
-def as_dataset(labels: LabelSet, pairs: Dataset | Iterable[tuple[str, Sequence[str]]]) -> Dataset:
-    """Of a tagger's vocabulary; a label that it has not is an error, and nothing is learned."""
+def as_dataset(labels: LabelSet, hidden: Hidden, pairs: Dataset | Iterable[tuple[str, Sequence[str]]]) -> Dataset:
+    """Of a tagger's vocabulary; a label that it has not, or no longer, is an error, and nothing is learned."""
     if isinstance(pairs, Dataset):
         used = {pairs.labels[int(i)].id for i in pairs.counts.nonzero()[0]}
     else:
         pairs = list(pairs)
         used = {label for _, own in pairs for label in own}
-    unknown = sorted(used - labels.index.keys())
+    unknown = sorted(label for label in used if label not in labels.index or hidden[labels.index[label]])
     if unknown:
         raise DataError(
             f"label {unknown[0]!r} is not in the vocabulary{f', and {len(unknown) - 1} more' if unknown[1:] else ''}; "
