@@ -12,7 +12,7 @@ import everylabel
 
 ROOT = Path(everylabel.__file__).parent
 LAYERS: list[set[str]] = [  # from the bottom; a module may import its own layer and those below
-    {"errors", "types", "config", "progress", "parallel", "vectors", "states", "atomic", "registry"},
+    {"errors", "types", "config", "progress", "parallel", "vectors", "states", "atomic", "registry", "memo"},
     {"data", "sample", "text", "encoders", "index", "tree", "linear", "train"},
     {"store"},
     {"methods"},

@@ -11,6 +11,7 @@ from scipy.sparse import csr_matrix, hstack, vstack
 from everylabel.data.dataset import Dataset, Documents
 from everylabel.errors import ConfigError
 from everylabel.linear.nearest import InvertedLists
+from everylabel.memo import Last
 from everylabel.methods.base import Method, State
 from everylabel.text.tfidf import DocumentFeatures, TfidfConfig
 from everylabel.types import Csr, Ranking
@@ -40,6 +41,7 @@ class NearestNeighbours(Method):
         self.features_ = DocumentFeatures(self.tfidf)
         self.lists_ = InvertedLists.of(self.features_.fit_transform(dataset.documents))
         self.pairs_ = dataset.required_pairs
+        self.last_: Last[tuple[list[str], list[str]], Ranking] = Last()
 
     def learn(self, documents: Documents, pairs: Csr) -> None:
         """More neighbours, at once; how rare a word is stays as it was at the fit. O(nnz of all training documents)."""
@@ -47,9 +49,15 @@ class NearestNeighbours(Method):
         lists = csr_matrix(hstack([self.lists_.lists, vectors.T], format="csr"), dtype=np.float32)
         self.lists_ = InvertedLists(lists, np.arange(lists.shape[1], dtype=np.int32))
         self.pairs_ = csr_matrix(vstack([self.pairs_, pairs], format="csr"), dtype=np.float32)
+        self.last_ = Last()
 
     def nearest(self, documents: Documents) -> Ranking:
-        """The most similar training documents: their numbers, and the similarity."""
+        """The most similar training documents: their numbers, and the similarity. Asked again, it is remembered."""
+        if documents.features is not None:
+            return self._nearest(documents)
+        return self.last_.of((documents.titles, documents.texts), lambda: self._nearest(documents))
+
+    def _nearest(self, documents: Documents) -> Ranking:
         vectors = self.features_.transform(documents)
         return self.lists_.nearest(largest_of_rows(vectors, self.words) if self.words else vectors, self.neighbours)
 
@@ -71,3 +79,4 @@ class NearestNeighbours(Method):
         self.features_ = DocumentFeatures(self.tfidf).restore("tfidf", state)
         self.lists_ = InvertedLists(state["lists"], np.arange(state["lists"].shape[1], dtype=np.int32))
         self.pairs_ = state["pairs"]
+        self.last_ = Last()

@@ -17,6 +17,8 @@ import numpy as np
 from everylabel import config
 from everylabel.data.dataset import Dataset, Documents
 from everylabel.methods.base import Method
+from everylabel.methods.fusion import Xml0
+from everylabel.methods.neighbours import NearestNeighbours
 from everylabel.registry import method_class
 from everylabel.tagger.candidates import DEPTH, LABEL_BY_LABEL
 from everylabel.types import Ranking
@@ -41,6 +43,17 @@ def rehearsing(name: str, expert: Method, hidden: Any) -> Method:
 def fit_expert(expert: Method, dataset: Dataset) -> Method:
     """Those that need no pairs get none: what they say of a document must not depend on whether it was in training."""
     return expert.fit(dataset if expert.needs_pairs else dataset.without_pairs())
+
+
+def share_neighbours(experts: Mapping[str, Method]) -> None:
+    """The neighbours that xml0 asks are those of the expert knn, where both have the same settings and documents: those
+    of a text are looked for once. What knn learns later is its own."""
+    knn, asking = experts.get("knn"), experts.get("xml0")
+    if not isinstance(asking, Xml0) or not isinstance(knn, NearestNeighbours):
+        return
+    base = asking.base_
+    if isinstance(base, NearestNeighbours) and base == knn and base.pairs_.shape == knn.pairs_.shape:
+        base.features_, base.lists_, base.last_ = knn.features_, knn.lists_, knn.last_
 
 
 def opinions(experts: Mapping[str, Method], documents: Documents) -> dict[str, Ranking]:

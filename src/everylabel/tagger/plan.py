@@ -25,6 +25,7 @@ RehearsalKind: TypeAlias = Literal["dev", "held out", "folds", "mean", "none"]
 UNITS = {"s": 1, "m": 60, "h": 3600, "": 1}
 FEW = 2_000  # labelled documents, below which encoders learn nothing that words do not say
 MANY_LABELS = 20_000  # from which on one classifier a label against all documents takes too long, and vectors are short
+MANY_UNSEEN = 0.2  # of the labels: from so many without training documents on, slow readers of label texts are worth it
 SAFETY = 0.8  # of the budget that estimates may fill
 LEARNERS = ("zestxml", "of-de", "of-lan", "depl", "xml0")  # fitted again for the rehearsal: hidden labels change them
 NEEDS_TORCH = ("semantic", "hybrid", "of-de", "of-lan", "depl", "xml0", "maclr", "matchxml")
@@ -141,10 +142,13 @@ WHY = {
     "of-lan": "an encoder with attention, its label side frozen; shows passages",
     "depl": "an encoder that finds rare labels by keywords",
     "xml0": "labels nobody has used, made of those that similar documents have",
-    "hybrid": "label texts matched by words and by meaning: the best without labelled documents",
+    "hybrid": "label texts matched by words and by meaning, by a transformer too: the best without labelled documents",
     "matchxml": "an encoder fine-tuned down a tree of labels beside TF-IDF",
 }
-ORDER = ("tfidf", "knn", "svm", "xr-linear", "semantic", "zestxml", "of-de", "xml0", "depl", "of-lan", "matchxml")
+ORDER = (
+    *("tfidf", "knn", "svm", "xr-linear", "semantic", "hybrid", "zestxml", "of-de", "xml0", "depl", "of-lan"),
+    "matchxml",
+)
 
 
 def choose_plan(
@@ -207,8 +211,10 @@ def _unfit(name: str, facts: Facts, budget: float) -> str:
     linear = "xr-linear" if _many(facts, budget) else "svm"
     if name in ("svm", "xr-linear") and name != linear:
         return f"{linear} is there"
-    if name in ("zestxml", "xml0", "depl") and facts.n_labels > MANY_LABELS:
-        return f"takes too much memory with more than {MANY_LABELS:,} labels"
+    if name == "hybrid" and facts.n_labelled >= FEW and facts.n_labels - facts.n_seen < MANY_UNSEEN * facts.n_labels:
+        return "most labels have training documents, and a transformer takes longer for a text than all others do"
+    if name in ("hybrid", "zestxml", "xml0", "depl") and facts.n_labels > MANY_LABELS:
+        return f"takes too much memory or time with more than {MANY_LABELS:,} labels"
     if name == "of-lan":
         return "of-de is as good here, and far faster; ask for it to be shown passages by attention"
     return "svm on words is as good, and far faster" if name == "matchxml" else ""
@@ -271,7 +277,8 @@ def cost(name: str, facts: Facts, rehearsal: str) -> float:
     again = {"dev": float(name in LEARNERS), "held out": 0.9, "folds": 2.0}.get(rehearsal, 0.0)
     again *= name not in ("tfidf", "semantic", "hybrid")
     asked = {"dev": min(facts.n_dev, 6_000), "held out": 6_000, "folds": facts.n_labelled}.get(rehearsal, 0)
-    return float((2 / max(facts.cores, 1)) ** 0.8) * (once * (1 + again) + 2 + 4e-3 * asked)
+    for_each = 1.6e-2 if name == "hybrid" else 4e-3
+    return float((2 / max(facts.cores, 1)) ** 0.8) * (once * (1 + again) + 2 + for_each * asked)
 
 
 def seconds_of(budget: str) -> float | None:

@@ -41,6 +41,7 @@ from everylabel.tagger.experts import (
     opinion_names,
     opinions,
     rehearsing,
+    share_neighbours,
 )
 from everylabel.tagger.explain import BEGINNING, Evidence, Training, evidence
 from everylabel.tagger.keeping import Kept
@@ -234,6 +235,7 @@ class Tagger(Method):
                     self.experts_[choice.name] = fit_expert(self._new(choice), dataset)
             said = [found | its for found, its in zip(said, own, strict=True)]
             keeping.write(choice.name, about, Kept(self.experts_[choice.name], own, self.costs_[choice.name]))
+        share_neighbours(self.experts_)
         with clock.watch("blend"):
             names = opinion_names(list(self.experts_), dataset.documents.features is None)
             held = [
@@ -337,6 +339,7 @@ class Tagger(Method):
             )
             for name, size in state["sizes"].items()
         }
+        share_neighbours(self.experts_)
 
 
 def held_of(one: Rehearsal, said: Mapping[str, Ranking]) -> Held:
