@@ -47,6 +47,7 @@ RARE_WEIGHTS = (0.0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3)
 UNSEEN_LIFTS = tuple(np.arange(-2, 8.25, 0.25).tolist())
 COST_OF_LIFT = 0.0005  # of nDCG@5, that labels without training documents may take from the others
 TIES = 1e-3  # of the experts' mean rank, beside the trees: they leave equal what they cannot tell apart
+AMONG = 0.5  # of the mean rank among labels without training documents, beside the trees
 FIRST_PLACES = 6  # of a document, by probability alone
 _K = 5
 
@@ -98,12 +99,10 @@ class Blend:
     every: int = 2  # below the first places, each such place is for labels without training documents; 0: none is
 
     def margins(self, table: Table) -> Doubles:
-        start = starts(table)
         if not self.model or len(table.labels) == 0:
-            return start
+            return starts(table)
         trees = self.booster.predict(table.columns, raw_score=True, num_threads=n_threads())
-        found: Doubles = np.asarray(trees) + TIES * start
-        return found
+        return with_ranks(np.asarray(trees), table)
 
     @cached_property
     def booster(self) -> lightgbm.Booster:
@@ -167,6 +166,14 @@ def starts(table: Table) -> Doubles:
     return -mean.astype(np.float64)
 
 
+def with_ranks(trees: Doubles, table: Table) -> Doubles:
+    """The trees' margins and what the experts' ranks say beside them. The trees know hidden labels only; ranks among
+    labels without training documents hold for those that nobody has used as well."""
+    among = table.columns[:, COMMON.index("rank among unseen") - len(COMMON)].astype(np.float64)
+    found: Doubles = trees + TIES * starts(table) - AMONG * np.nan_to_num(among)
+    return found
+
+
 def learn(
     held: Held, counts: LongArray, names: list[str], n_train: int, seed: int, every: int = 2
 ) -> tuple[Blend, Ranking]:
@@ -200,7 +207,7 @@ def _cross_fitted(held: Held, hits: Any, seed: int, advance: Callable[[int], Non
         best.append(booster.best_iteration)
         rows = half[held.table.documents] == part
         found = booster.predict(held.table.columns[rows], raw_score=True, num_iteration=best[-1])
-        margins[rows] = TIES * margins[rows] + np.asarray(found)
+        margins[rows] = with_ranks(np.asarray(found), held.table.take(rows))
         advance(1)
     return margins, max(1, round(sum(best) / 2 * 1.1))  # more documents bear a few more trees
 
@@ -260,7 +267,7 @@ def _data(table: Table, hits: Any, documents: LongArray, seed: int) -> _Data:
 def _directions(n_columns: int) -> list[int]:
     """A higher score, or a better rank, never makes a label worse: what holds for documents of any kind."""
     experts = [{"score": 1, "rank": -1, "gap": 1}[own] for own in OWN] * ((n_columns - len(COMMON)) // len(OWN))
-    common = {"agreement": 1, "best rank": -1, "mean rank": -1}
+    common = {"agreement": 1, "best rank": -1, "mean rank": -1, "rank among unseen": -1}
     return experts + [common.get(name, 0) for name in COMMON]
 
 

@@ -3,7 +3,8 @@
 Candidates are the best labels of every expert, and the best of those without training documents by every expert that
 can rank them: there are few of them among the best of all, and they must be there to be found. Columns of an expert:
 its score, the logarithm of the rank, and the distance to its best label's score; nan where the label is not among
-those that it ranks. Columns of all: the label's frequency, how many experts have it among their first, and so on.
+those that it ranks. Columns of all: the label's frequency, how many experts have it among their first, and so on; of
+labels without training documents also their mean rank among each other.
 Cost: O(experts x (depth log depth)) a document; memory: chunks of documents x labels, bounded by `_CELLS`.
 """
 
@@ -18,14 +19,23 @@ from numpy.typing import NDArray
 from everylabel.data.dataset import LabelSet
 from everylabel.types import FloatArray, LongArray, Ranking
 
-DEPTH = 300  # labels that an expert is asked for: so deep those without training documents are among them
+DEPTH = 1_000  # labels that an expert is asked for: so deep those without training documents are among them
 BEST = 50  # labels of an expert that are candidates
 BEST_UNSEEN = 40  # and as many of those without training documents
 FIRST = 10  # ranks that count as agreement
 ADDED = -1  # training documents of a label that came after the fit
 LABEL_BY_LABEL = ("svm", "xr-linear", "knn")  # experts that cannot rank a label without training documents
 OWN = ("score", "rank", "gap")  # columns of an expert
-COMMON = ("frequency", "unseen", "agreement", "best rank", "mean rank", "name words", "labels named")
+COMMON = (
+    "frequency",
+    "unseen",
+    "agreement",
+    "best rank",
+    "mean rank",
+    "name words",
+    "labels named",
+    "rank among unseen",
+)
 _CELLS = 1 << 24  # documents x labels that are there at a time
 
 
@@ -122,6 +132,8 @@ def _table(opinions: Mapping[str, Ranking], counts: LongArray, names: LongArray)
         ranks.append(rank)
     able = np.array([name not in LABEL_BY_LABEL for name in opinions])
     columns += _common(np.stack(ranks), able, documents, labels, counts, names)
+    readers = [ranking for ranking, reads in zip(opinions.values(), able, strict=True) if reads]
+    columns.append(_among(readers, counts <= 0, documents, labels, places))
     return Table(documents, labels, np.stack(columns, axis=1).astype(np.float32), n_documents)
 
 
@@ -133,8 +145,9 @@ def _common(
     counts: LongArray,
     names: LongArray,
 ) -> list[NDArray[np.float64]]:
-    """In the order of COMMON. An expert that has not ranked the label counts as one that has it last; of labels without
-    training documents only those are asked that are `able` to rank them, or have learned to since."""
+    """In the order of COMMON, but for the last of them. An expert that has not ranked the label counts as one that has
+    it last; of labels without training documents only those are asked that are `able` to rank them, or have learned to
+    since."""
     filled = np.where(np.isnan(ranks), np.log1p(DEPTH), ranks)
     first = filled < np.log1p(FIRST)
     agreement = first.sum(axis=0)
@@ -152,6 +165,34 @@ def _common(
         names[labels].astype(np.float64),
         most[documents].astype(np.float64),
     ]
+
+
+def _among(
+    readers: list[Ranking],
+    unseen: NDArray[np.bool_],
+    documents: LongArray,
+    labels: LongArray,
+    places: NDArray[np.int32],
+) -> NDArray[np.float64]:
+    """The mean logarithm of the ranks that labels without training documents have among each other; nan of the others.
+
+    One that a reader does not list comes after those that it lists, and not among its first BEST_UNSEEN.
+    """
+    rows = np.flatnonzero(unseen[labels])
+    total = np.zeros(len(rows))
+    for ranking in readers:
+        own = Ranking(np.where((ranking.ids >= 0) & unseen[ranking.ids], ranking.ids, -1), ranking.scores)
+        listed = np.cumsum(own.ids >= 0, axis=1)
+        _put(places, own.ids)
+        place = places[documents[rows], labels[rows]]
+        _put(places, own.ids, clear=True)
+        rank = np.where(
+            place >= 0, listed[documents[rows], place] - 1, np.maximum(listed[documents[rows], -1], BEST_UNSEEN)
+        )
+        total += np.log1p(rank)
+    found = np.full(len(labels), np.nan)
+    found[rows] = total / len(readers) if readers else np.nan
+    return found
 
 
 def _mark(found: NDArray[np.bool_], ids: NDArray[np.int32]) -> None:
