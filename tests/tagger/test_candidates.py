@@ -57,6 +57,8 @@ def slow(opinions: dict[str, Ranking], counts: LongArray, names: LongArray, best
             ordered = sorted(own, key=lambda label: own[label][0])
             chosen |= set(ordered[:best]) | set([label for label in ordered if counts[label] == 0][:unseen])
         rows = {label: columns(said, label, counts, names) for label in sorted(chosen)}
+        for label, values in rows.items():
+            values["rank among unseen"] = among(said, label, counts, unseen)
         agreed = sum(values["agreement"] > len(opinions) / 2 for values in rows.values())
         for label, values in rows.items():
             found[row, label] = values | {"labels named": agreed}
@@ -81,6 +83,15 @@ def columns(said: dict[str, dict[int, tuple[int, float]]], label: int, counts: A
         "mean rank": float(np.mean(asked or list(ranks.values()))),
         "name words": names[label],
     }
+
+
+def among(said: dict[str, dict[int, tuple[int, float]]], label: int, counts: Any, unseen: int) -> float:
+    ranks = []
+    for name, own in said.items():
+        if name not in LABEL_BY_LABEL:
+            ordered = [other for other in sorted(own, key=lambda other: own[other][0]) if counts[other] == 0]
+            ranks.append(ordered.index(label) if label in ordered else max(len(ordered), unseen))
+    return float(np.mean(np.log1p(ranks))) if counts[label] == 0 and ranks else np.nan
 
 
 def as_dict(table: Table, experts: list[str]) -> dict[Any, Any]:

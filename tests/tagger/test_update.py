@@ -13,21 +13,22 @@ from everylabel.tagger.update import MOST_LEARNED, MOST_NEW_LABELS, as_dataset, 
 from everylabel.types import Ranking
 
 LABELS = LabelSet.of([Label("f", "fish"), Label("t", "tax"), Label("m", "milk")])
+VISIBLE = np.zeros(len(LABELS), np.bool_)
 
 
 def test_texts_and_ids() -> None:
-    found = as_dataset(LABELS, [("the sea", ["f"]), ("a levy on milk", ["m", "t", "m"]), ("nothing", [])])
+    found = as_dataset(LABELS, VISIBLE, [("the sea", ["f"]), ("a levy on milk", ["m", "t", "m"]), ("nothing", [])])
     assert found.labels is LABELS
     assert found.documents.texts == ["the sea", "a levy on milk", "nothing"]
     assert found.required_pairs.toarray().tolist() == [[1, 0, 0], [0, 1, 1], [0, 0, 0]]
-    once = as_dataset(LABELS, iter([("the sea", ("f",))]))  # read once
+    once = as_dataset(LABELS, VISIBLE, iter([("the sea", ("f",))]))  # read once
     assert once.required_pairs.toarray().tolist() == [[1, 0, 0]]
 
 
 def test_data_of_another_vocabulary() -> None:
     other = LabelSet.of([Label("x", "unused"), Label("m", "milk"), Label("f", "fish")])
     given = Dataset(Documents.of(["sea", "cow"], ["A title", ""]), other, pairs_from_lists([[2], [1, 2]], 3))
-    found = as_dataset(LABELS, given)
+    found = as_dataset(LABELS, VISIBLE, given)
     assert found.labels == LABELS
     assert found.documents == given.documents
     assert found.required_pairs.toarray().tolist() == [[1, 0, 0], [1, 0, 1]]
@@ -44,13 +45,13 @@ def test_a_label_that_is_not_there(as_data: bool) -> None:
     with pytest.raises(
         DataError, match="label 'ape' is not in the vocabulary, and 1 more; nothing was learned: add new"
     ):
-        as_dataset(LABELS, given)
+        as_dataset(LABELS, VISIBLE, given)
 
 
 @pytest.mark.parametrize("given", [[], [("text", [])], Dataset(Documents.of(["text"]), LABELS)])
 def test_nothing_to_learn(given: Any) -> None:
     with pytest.raises(DataError, match="none of these documents has a label, so there is nothing to learn; give"):
-        as_dataset(LABELS, given)
+        as_dataset(LABELS, VISIBLE, given)
 
 
 def test_how_good_it_was() -> None:

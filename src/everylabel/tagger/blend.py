@@ -1,6 +1,6 @@
 """The experts' opinions made one ranking: learning to rank with LightGBM on the candidates of held-out documents.
 
-Pointwise, by the logistic loss: on dev as good as LambdaMART, and a margin is a log odds. No label becomes worse by a
+Pointwise, by the logistic loss, so that a margin is a log odds. No label becomes worse by a
 higher score or a better rank. Learned from `Table`s of rehearsals, where some labels were hidden: they were far more
 frequent there than labels that nobody has used are. So labels with and without training documents have a straight line
 each from margins to log odds, the level of the second one by those labels of held-out documents that training has not;
@@ -185,19 +185,21 @@ def learn(
     blend = Blend(n_documents=held.table.n_documents, every=every)
     if held.table.n_documents >= LEAST_DOCUMENTS and hits.sum() >= LEAST_HITS:
         with task("blend", 3) as advance:
-            margins, rounds = _cross_fitted(held, hits, seed, advance)
+            margins, rounds = cross_fitted(held, hits, seed, advance)
             booster = _trees(held, hits, np.arange(held.table.n_documents), rounds, seed)
             shares = booster.feature_importance("gain")
             blend.model = booster.model_to_string()
             blend.gains = dict(zip(names, (shares / max(shares.sum(), 1e-12)).round(5).tolist(), strict=True))
             advance(1)
-    _place(blend, held, hits, margins, inverse_propensity(counts, n_train))
+    place(blend, held, hits, margins, inverse_propensity(counts, n_train))
     natural, own = held.table.take(~held.hidden), held.counts[~held.hidden]
     scores = blend.with_room(natural, blend.scores_of(margins[~held.hidden], own), own)
     return blend, natural.ranking(scores, DEPTH)
 
 
-def _cross_fitted(held: Held, hits: Any, seed: int, advance: Callable[[int], None]) -> tuple[Doubles, int]:
+def cross_fitted(
+    held: Held, hits: Any, seed: int, advance: Callable[[int], None] = lambda _: None
+) -> tuple[Doubles, int]:
     """Margins by trees of the other half of the documents, and how many trees were best for both halves."""
     half = np.random.default_rng(seed).permutation(held.table.n_documents) % 2
     margins, best = starts(held.table), []
@@ -271,7 +273,7 @@ def _directions(n_columns: int) -> list[int]:
     return experts + [common.get(name, 0) for name in COMMON]
 
 
-def _place(blend: Blend, held: Held, hits: Any, margins: Doubles, weights: Any) -> None:
+def place(blend: Blend, held: Held, hits: Any, margins: Doubles, weights: Any) -> None:
     """The two lines, then how far rare and unseen labels are favoured. `weights`: of a hit of each label in PSP."""
     unseen = held.counts == 0
     blend.seen = fitted_line(margins[~unseen], hits[~unseen])

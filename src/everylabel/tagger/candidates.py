@@ -97,14 +97,14 @@ def column_names(experts: Sequence[str]) -> list[str]:
 
 
 def tabulated(opinions: Mapping[str, Ranking], counts: LongArray, names: LongArray) -> Table:
-    """`opinions`: each expert's ranking of the same documents, at most DEPTH deep. `counts`: training documents of each
-    label, as the experts know them. `names`: words of each label's name (`name_lengths`)."""
+    """`opinions`: each expert's ranking of the same documents, of which DEPTH ranks count. `counts`: training documents
+    of each label, as the experts know them. `names`: words of each label's name (`name_lengths`)."""
     n_documents = next(iter(opinions.values())).n_docs
     size = max(1, _CELLS // max(len(counts), 1))
     parts = []
     for first in range(0, n_documents, size):
-        rows = slice(first, first + size)
-        parts.append(_table({e: Ranking(r.ids[rows], r.scores[rows]) for e, r in opinions.items()}, counts, names))
+        at = slice(first, first + size), slice(DEPTH)
+        parts.append(_table({e: Ranking(r.ids[at], r.scores[at]) for e, r in opinions.items()}, counts, names))
     return Table.joined(parts)
 
 

@@ -222,7 +222,7 @@ class Tagger(Method):
                 say(f"{choice.name}: {why}")
                 self.plan_ = self.plan_.without(choice.name, why)
                 continue
-            about = {"settings": to_dict(self._new(choice)), "rehearsals": len(rehearsed)}
+            about = self.kept_as(choice, len(rehearsed))
             kept = keeping.read(choice.name, about)
             if kept is not None:
                 self.experts_[choice.name] = kept.expert
@@ -251,6 +251,10 @@ class Tagger(Method):
                     self.calibration_ = Calibration.learn(ranking, together.natural)
             else:
                 self.blend_ = Blend(every=self.unseen_every)
+
+    def kept_as(self, choice: Choice, n_rehearsals: int) -> dict[str, Any]:
+        """By what an expert that is kept while fitting is found again."""
+        return {"settings": to_dict(self._new(choice)), "rehearsals": n_rehearsals}
 
     def _rehearsed(self, choice: Choice, dataset: Dataset, one: Rehearsal) -> dict[str, Ranking]:
         """What an expert says of the held-out documents, who has seen neither them nor the hidden labels' pairs.

@@ -1,0 +1,112 @@
+"""What the Tagger's blend was chosen by: variants of it on dev beside each expert, some labels hidden from all.
+
+python -m benchmarks.tagger_choices --data DIR
+
+Reads what the experts of the row `eurlex57k` (benchmarks.tagger) said of the dev documents in the rehearsal, and learns
+the blend anew for each variant, on one half of the documents for the other. Measured with the hidden labels in place:
+they count as unseen, so that hundreds of documents have one, not the few that have a label nobody has used.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+from benchmarks.quality import load_train
+from benchmarks.record import WORK, data_folder, write_result
+
+if TYPE_CHECKING:
+    from everylabel.tagger.rehearsal import Rehearsal
+    from everylabel.types import Ranking
+
+ROW = "eurlex57k"
+SHOWN = ("P@1", "nDCG@5", "PSP@5", "R@100", "ZSR@10", "ZSR@100")
+# what is changed: constants of candidates.py and blend.py, or a setting of the blend
+VARIANTS: dict[str, dict[str, Any]] = {
+    "as it is": {},
+    "300 ranks of an expert": {"DEPTH": 300},
+    "no ranks among unseen labels": {"AMONG": 0.0},
+    "ranks among unseen labels count twice": {"AMONG": 1.0},
+    "no places for unseen labels": {"every": 0},
+    "every third place, from the seventh on": {"every": 3},
+    "every second place, from the third on": {"FIRST_PLACES": 2},
+    "every second place, from the eleventh on": {"FIRST_PLACES": 10},
+}
+
+
+def main() -> None:
+    import everylabel
+    from everylabel.tagger import keeping
+    from everylabel.tagger.experts import opinion_names
+    from everylabel.tagger.rehearsal import in_vocabulary, rehearsals
+    from everylabel.train.checkpoint import checkpointing
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", help="folder with the data sets (or EVERYLABEL_DATA)")
+    folder = data_folder(parser.parse_args().data) / ROW
+    train = load_train(folder)
+    dev = in_vocabulary(train.labels, everylabel.load_dataset(folder, "dev"))
+    tagger = everylabel.Tagger()
+    (one,) = rehearsals(train, dev, tagger.random_state)
+    said: dict[str, Ranking] = {}
+    with checkpointing(WORK / "checkpoints" / f"tagger-{ROW}", repr(tagger)):
+        for choice in tagger.plan(train, dev).experts:
+            kept = keeping.read(choice.name, tagger.kept_as(choice, 1))
+            if kept is not None:
+                said |= kept.said[0]
+    names = opinion_names([name for name in said if "," not in name], texts=True)
+    said = {name: said[name] for name in names}
+    blends = {}
+    for variant, change in VARIANTS.items():
+        blends[variant] = blended(one, said, change)
+        print(variant, measured(blends[variant], one), flush=True)
+    result = {
+        "data": ROW,
+        "documents": len(one.held),
+        "hidden_labels": len(one.hidden),
+        "variants": {variant: measured(found, one) for variant, found in blends.items()},
+        "experts": {name: measured(found.top(100), one) for name, found in said.items()},
+        "differences": {name: differences(blends["as it is"], found.top(100), one) for name, found in said.items()},
+    }
+    write_result("tagger-choices", result, "python -m benchmarks.tagger_choices")
+
+
+def blended(one: Rehearsal, said: dict[str, Ranking], change: dict[str, Any]) -> Ranking:
+    """The ranking of the rehearsal's documents, by trees that have not seen them."""
+    from everylabel.evaluate.metrics import inverse_propensity
+    from everylabel.tagger import blend, candidates
+    from everylabel.tagger.tagger import held_of
+
+    with patch.multiple(candidates, **of_module(candidates, change)), patch.multiple(blend, **of_module(blend, change)):
+        held = held_of(one, said)
+        margins, _ = blend.cross_fitted(held, held.hits, 0)
+        own = blend.Blend(every=change.get("every", 2))
+        blend.place(own, held, held.hits, margins, inverse_propensity(one.train.counts, len(one.train)))
+        return held.table.ranking(own.with_room(held.table, own.scores_of(margins, held.counts), held.counts), 100)
+
+
+def of_module(module: Any, change: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in change.items() if name.isupper() and hasattr(module, name)}
+
+
+def measured(found: Ranking, one: Rehearsal) -> dict[str, Any]:
+    from everylabel.evaluate.metrics import evaluate
+
+    scores = evaluate(found, one.held.required_pairs, one.train.counts, len(one.train))
+    return {key: round(scores[key], 4) for key in SHOWN} | {"zero_shot_documents": scores.n_zero_shot_docs}
+
+
+def differences(found: Ranking, other: Ranking, one: Rehearsal) -> dict[str, Any]:
+    from everylabel.evaluate.metrics import by_document, find_hits
+    from everylabel.evaluate.significance import paired_bootstrap
+
+    ours, theirs = (
+        by_document(find_hits(each, one.held.required_pairs), one.train.counts, len(one.train))
+        for each in (found, other)
+    )
+    return {key: paired_bootstrap(ours[key], theirs[key])._asdict() for key in ("nDCG@5", "PSP@5", "ZSR@100")}
+
+
+if __name__ == "__main__":
+    main()
