@@ -267,12 +267,12 @@ def cost(name: str, facts: Facts, rehearsal: str) -> float:
         "xr-linear": 3.5e-6 * words,
         "semantic": 1.2e-6 * words + 5e-4 * facts.n_labels,
         "zestxml": 1.1e-3 * facts.n_pairs,
-        "of-de": steps * (1.2e-6 * min(facts.words, 1_000) + 3e-7 * min(facts.n_seen, 5_000)) + 5e-4 * facts.n_labels,
-        "depl": steps * (1.2e-6 * min(facts.words, 1_000) + 2e-4) + 1.3e-9 * words * facts.n_seen,
-        "xml0": 3e-6 * words + 1e-2 * facts.n_labels,
+        "of-de": steps * (8e-7 * min(facts.words, 1_000) + 2e-7 * min(facts.n_seen, 5_000)) + 5e-4 * facts.n_labels,
+        "depl": steps * (1.2e-6 * min(facts.words, 1_000) + 2e-4) + 2.6e-9 * words * facts.n_seen,
+        "xml0": 1.5e-6 * words + 1e-2 * facts.n_labels,
         "of-lan": steps * 6e-3,
         "matchxml": steps * 6e-3,
-        "hybrid": 60 + 6e-6 * words + 1e-2 * facts.n_labels,
+        "hybrid": 10 + 6e-6 * words + 5e-3 * facts.n_labels + 8e-3 * min(facts.n_docs, 5_000),
     }.get(name, 1e-5 * words)
     again = {"dev": float(name in LEARNERS), "held out": 0.9, "folds": 2.0}.get(rehearsal, 0.0)
     again *= name not in ("tfidf", "semantic", "hybrid")
