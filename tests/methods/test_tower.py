@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.encoders import conftest as encoders
 
@@ -69,12 +69,14 @@ def ranked(seed: int, n: int, width: int, n_labels: int, *, again: bool) -> Rank
     return result
 
 
+@settings(deadline=None)  # the first call compiles
 @given(seed=st.integers(0, 9999), width=st.integers(1, 12), n_labels=st.integers(1, 8), k=st.integers(1, 15))
 def test_first_of_each(seed: int, width: int, n_labels: int, k: int) -> None:
     given = ranked(seed, 3, width, n_labels, again=True)
     assert pairs_of(first_of_each(given.ids, given.scores, k)) == [slow_best(row, k) for row in pairs_of(given)]
 
 
+@settings(deadline=None)  # the first call compiles
 @given(seed=st.integers(0, 9999), n_passages=st.lists(st.integers(1, 4), min_size=1, max_size=5), k=st.integers(1, 9))
 def test_best_passages(seed: int, n_passages: list[int], k: int) -> None:
     given = ranked(seed, sum(n_passages), 5, 7, again=False)
@@ -98,6 +100,7 @@ class Table:
         return Ranking(order.astype(np.int32), np.take_along_axis(vectors, order, 1).astype(np.float32)).top(k)
 
 
+@settings(deadline=None)  # the first call compiles
 @given(names=st.lists(st.integers(1, 9), min_size=1, max_size=8), seed=st.integers(0, 9999), data=st.data())
 def test_best_owners(names: list[int], seed: int, data: st.DataObject) -> None:
     """One label of many names fills a short list of rows: then more rows must be asked for."""

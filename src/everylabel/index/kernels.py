@@ -14,6 +14,8 @@ from numba import njit
 
 from everylabel.linear.scoring import _push, _sort_heap
 
+_FEW = 100
+
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
 def dot(a: Any, b: Any) -> Any:
@@ -40,17 +42,20 @@ def keep_best(
 ) -> None:
     """Push the vectors of one block to the queries' heaps. `rough` (queries, vectors) is right to within `slack`.
 
-    O(queries x vectors) comparisons, and a dot product for each of the about k (1 + log(n / k)) that pass.
+    O(queries x vectors) comparisons, and a dot product for each of the about k that pass: of one block the k best by
+    `rough` show how low a score can be of use, of many blocks also those that are there already.
     """
     for q in range(len(queries)):
         heap_ids, heap_scores, size = out_ids[q], out_scores[q], sizes[q]
         k = len(heap_ids)
         limit = heap_scores[0] - slack if size == k else np.float32(-np.inf)
+        if _FEW <= k < len(vectors):  # the few best are found as fast without
+            limit = max(limit, np.partition(rough[q], len(vectors) - k)[len(vectors) - k] - 2 * slack)
         for v in range(len(vectors)):
             if rough[q, v] >= limit:
                 size = _push(heap_ids, heap_scores, size, ids[v], dot(queries[q], vectors[v]))
                 if size == k:
-                    limit = heap_scores[0] - slack
+                    limit = max(limit, heap_scores[0] - slack)
         sizes[q] = size
 
 
@@ -59,3 +64,19 @@ def sort_best(sizes: Any, out_ids: Any, out_scores: Any) -> None:
     """The heaps become rankings, best first."""
     for q in range(len(sizes)):
         _sort_heap(out_ids[q], out_scores[q], sizes[q])
+
+
+@njit(nogil=True, cache=True)
+def first_of_each(ids: Any, scores: Any, n_ids: int, out_ids: Any, out_scores: Any) -> None:
+    """The first places of different ids in each row of a ranking, as many as there is room for. O(places)."""
+    row_of = np.full(n_ids, -1)
+    for row in range(len(ids)):
+        size = 0
+        for place in range(ids.shape[1]):
+            own = ids[row, place]
+            if size == out_ids.shape[1]:
+                break
+            if own >= 0 and row_of[own] != row:
+                row_of[own] = row
+                out_ids[row, size], out_scores[row, size] = own, scores[row, place]
+                size += 1

@@ -20,6 +20,7 @@ from everylabel.encoders.base import Encoder, EncoderConfig, Tokens
 from everylabel.encoders.build import load_encoder, restore_encoder
 from everylabel.index.build import IndexKind, make_index
 from everylabel.index.exact import ExactIndex
+from everylabel.parallel import for_each_part
 from everylabel.states import below, under
 from everylabel.text.matching import label_texts, require_texts
 from everylabel.types import FloatArray, IntArray, LongArray, Ranking
@@ -140,9 +141,11 @@ def best_passages(found: Ranking, begins: LongArray, k: int) -> Ranking:
 
 
 def first_of_each(ids: IntArray, scores: FloatArray, k: int) -> Ranking:
-    """The first k different ids of each row, with the scores of their first places; equal scores by id."""
-    by_id = np.argsort(ids, axis=1, kind="stable")
-    again = np.zeros(ids.shape, bool)
-    ordered = np.take_along_axis(ids, by_id, 1)
-    np.put_along_axis(again, by_id[:, 1:], ordered[:, 1:] == ordered[:, :-1], 1)
-    return Ranking.best_of(ids, np.where(again, -np.inf, scores), k)
+    """The first k different ids of each row, with the scores of their first places. Rows: best first, equal by id."""
+    from everylabel.index import kernels
+
+    found, n_ids = Ranking.empty(len(ids), k), int(ids.max(initial=-1)) + 1
+    for_each_part(
+        len(ids), lambda a, b: kernels.first_of_each(ids[a:b], scores[a:b], n_ids, found.ids[a:b], found.scores[a:b])
+    )
+    return found
