@@ -25,6 +25,7 @@ SHOWN = ("P@1", "nDCG@5", "PSP@5", "R@100", "ZSR@10", "ZSR@100")
 # what is changed: constants of candidates.py and blend.py, or a setting of the blend
 VARIANTS: dict[str, dict[str, Any]] = {
     "as it is": {},
+    "300 ranks of an expert": {"DEPTH": 300},
     "1,000 ranks of an expert": {"DEPTH": 1_000},
     "no ranks among unseen labels": {"AMONG": 0.0},
     "ranks among unseen labels count twice": {"AMONG": 1.0},

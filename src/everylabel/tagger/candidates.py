@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from everylabel.data.dataset import LabelSet
 from everylabel.types import FloatArray, LongArray, Ranking
 
-DEPTH = 300  # labels that an expert is asked for: so deep those without training documents are among them
+DEPTH = 600  # labels that an expert is asked for: so deep those without training documents are among them
 BEST = 50  # labels of an expert that are candidates
 BEST_UNSEEN = 40  # and as many of those without training documents
 FIRST = 10  # ranks that count as agreement
