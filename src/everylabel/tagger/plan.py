@@ -143,7 +143,7 @@ WHY = {
     "of-lan": "an encoder with attention, its label side frozen; shows passages",
     "depl": "an encoder that finds rare labels by keywords",
     "xml0": "labels nobody has used, made of those that similar documents have",
-    "hybrid": "label texts matched by words and by meaning, by a transformer too: the best without labelled documents",
+    "hybrid": "label texts matched by words, by meaning and by a transformer",
     "matchxml": "an encoder fine-tuned down a tree of labels beside TF-IDF",
 }
 ORDER = (
