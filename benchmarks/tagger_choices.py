@@ -10,6 +10,8 @@ they count as unseen, so that hundreds of documents have one, not the few that h
 from __future__ import annotations
 
 import argparse
+from contextlib import ExitStack
+from itertools import product
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
@@ -79,16 +81,15 @@ def blended(one: Rehearsal, said: dict[str, Ranking], change: dict[str, Any]) ->
     from everylabel.tagger import blend, candidates
     from everylabel.tagger.tagger import held_of
 
-    with patch.multiple(candidates, **of_module(candidates, change)), patch.multiple(blend, **of_module(blend, change)):
+    with ExitStack() as changed:
+        for module, (name, value) in product((candidates, blend), change.items()):
+            if name.isupper() and hasattr(module, name):
+                changed.enter_context(patch.object(module, name, value))
         held = held_of(one, said)
         margins, _ = blend.cross_fitted(held, held.hits, 0)
         own = blend.Blend(every=change.get("every", 2))
         blend.place(own, held, held.hits, margins, inverse_propensity(one.train.counts, len(one.train)))
         return held.table.ranking(own.with_room(held.table, own.scores_of(margins, held.counts), held.counts), 100)
-
-
-def of_module(module: Any, change: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in change.items() if name.isupper() and hasattr(module, name)}
 
 
 def measured(found: Ranking, one: Rehearsal) -> dict[str, Any]:
