@@ -109,7 +109,8 @@ def measured(found: Ranking, truth: Csr, counts: LongArray, n_train: int) -> dic
 def differences(
     found: Ranking, parts: dict[str, Ranking], truth: Csr, counts: LongArray, n_train: int
 ) -> dict[str, Any]:
-    """The tagger minus each expert: paired bootstrap over documents, and for the tail a t-test over its labels' F1."""
+    """The tagger minus each expert: paired bootstrap over documents; for the tail a t-test over its labels' F1, and the
+    interval that goes with it."""
     from everylabel.data.bands import in_band
     from everylabel.evaluate.metrics import by_document, find_hits, label_counts
     from everylabel.evaluate.significance import macro_t_test, paired_bootstrap
@@ -126,7 +127,10 @@ def differences(
         other, other_f1 = of(part)
         pairs = {key: paired_bootstrap(own[key], other[key])._asdict() for key in COMPARED if own[key].possible.any()}
         test = macro_t_test(own_f1, other_f1)
-        pairs["tail/F1@5"] = {"difference": float((own_f1 - other_f1).mean()), "p_value": float(test.p_value)}
+        tail_f1 = own_f1 - other_f1
+        mean, error = float(tail_f1.mean()), float(tail_f1.std(ddof=1) / np.sqrt(len(tail_f1)))
+        interval = {"low": mean - 1.96 * error, "high": mean + 1.96 * error}
+        pairs["tail/F1@5"] = {"difference": mean, **interval, "p_value": float(test.p_value)}
         result[name] = pairs
     return result
 

@@ -43,8 +43,8 @@ def tagger_section() -> str:
             differences.append([row, name, *(difference(found.get(key)) for key in COMPARED)])
     notes = (
         "In %. One tagger each, fitted on train and blended on dev. Differences: the tagger minus the expert, in "
-        "points, with the 95% interval of the paired bootstrap over test documents; of the tail, the t-test over its "
-        "labels."
+        "points, with the 95% interval of the paired bootstrap over test documents; of the tail, of the t-test over "
+        "its labels, or its p value."
     )
     parts = [
         "## The Tagger",
