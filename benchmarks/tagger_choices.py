@@ -1,4 +1,4 @@
-"""What the Tagger's blend was chosen by: variants of it on dev beside each expert, some labels hidden from all.
+"""Variants of the Tagger's blend on dev beside each expert, some labels hidden from all.
 
 python -m benchmarks.tagger_choices --data DIR
 
