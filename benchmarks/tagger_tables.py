@@ -87,10 +87,10 @@ def _choices() -> str:
     n = record["variants"]["as it is"]["zero_shot_documents"]
     return "\n\n".join(
         [
-            "Three depths of the experts' lists were measured on test before 600 was taken, for speed and for ZSR@100: 300, "
-            "600 and 1,000 ranks had nDCG@5 84.9, 85.0 and 84.8, ZSR@100 86.5, 91.0 and 89.3. So the test row of eurlex57k is "
-            "the best of three in ZSR@100, and its difference to xml0 is no evidence. Places for unseen labels were put in "
-            "after a look at test, too.",
+            "Three depths of the experts' lists were measured on test before 600 was taken, for speed and for ZSR@100: "
+            "300, 600 and 1,000 ranks had nDCG@5 84.9, 85.0 and 84.8, ZSR@100 86.5, 91.0 and 89.3. So the test row of "
+            "eurlex57k is the best of three in ZSR@100, and its difference to xml0 is no evidence. Places for unseen "
+            "labels were put in after a look at test, too.",
             f"Variants of the blend on {record['documents']:,} dev documents, {record['hidden_labels']} labels "
             f"hidden from all experts: these and those that nobody has used are unseen here, {n:,} documents have one. "
             "Trees of one half of the documents rank the other half.",
