@@ -17,13 +17,13 @@ from unittest.mock import patch
 
 from benchmarks.quality import load_train
 from benchmarks.record import WORK, data_folder, write_result
+from benchmarks.tagger import differences, measured
 
 if TYPE_CHECKING:
     from everylabel.tagger.rehearsal import Rehearsal
     from everylabel.types import Ranking
 
 ROW = "eurlex57k"
-SHOWN = ("P@1", "nDCG@5", "PSP@5", "R@100", "ZSR@10", "ZSR@100")
 # what is changed: constants of candidates.py and blend.py, or a setting of the blend
 VARIANTS: dict[str, dict[str, Any]] = {
     "as it is": {},
@@ -60,17 +60,19 @@ def main() -> None:
                 said |= kept.said[0]
     names = opinion_names([name for name in said if "," not in name], texts=True)
     said = {name: said[name] for name in names}
+    truth = one.held.required_pairs, one.train.counts, len(one.train)
     blends = {}
     for variant, change in VARIANTS.items():
         blends[variant] = blended(one, said, change)
-        print(variant, measured(blends[variant], one), flush=True)
+        print(variant, measured(blends[variant], *truth), flush=True)
+    experts = {name: found.top(100) for name, found in said.items()}
     result = {
         "data": ROW,
         "documents": len(one.held),
         "hidden_labels": len(one.hidden),
-        "variants": {variant: measured(found, one) for variant, found in blends.items()},
-        "experts": {name: measured(found.top(100), one) for name, found in said.items()},
-        "differences": {name: differences(blends["as it is"], found.top(100), one) for name, found in said.items()},
+        "variants": {variant: measured(found, *truth) for variant, found in blends.items()},
+        "experts": {name: measured(found, *truth) for name, found in experts.items()},
+        "differences": differences(blends["as it is"], experts, *truth),
     }
     write_result("tagger-choices", result, "python -m benchmarks.tagger_choices")
 
@@ -90,24 +92,6 @@ def blended(one: Rehearsal, said: dict[str, Ranking], change: dict[str, Any]) ->
         own = blend.Blend(every=change.get("every", 2))
         blend.place(own, held, held.hits, margins, inverse_propensity(one.train.counts, len(one.train)))
         return held.table.ranking(own.with_room(held.table, own.scores_of(margins, held.counts), held.counts), 100)
-
-
-def measured(found: Ranking, one: Rehearsal) -> dict[str, Any]:
-    from everylabel.evaluate.metrics import evaluate
-
-    scores = evaluate(found, one.held.required_pairs, one.train.counts, len(one.train))
-    return {key: round(scores[key], 4) for key in SHOWN} | {"zero_shot_documents": scores.n_zero_shot_docs}
-
-
-def differences(found: Ranking, other: Ranking, one: Rehearsal) -> dict[str, Any]:
-    from everylabel.evaluate.metrics import by_document, find_hits
-    from everylabel.evaluate.significance import paired_bootstrap
-
-    ours, theirs = (
-        by_document(find_hits(each, one.held.required_pairs), one.train.counts, len(one.train))
-        for each in (found, other)
-    )
-    return {key: paired_bootstrap(ours[key], theirs[key])._asdict() for key in ("nDCG@5", "PSP@5", "ZSR@100")}
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ R = TypeVar("R")
 
 
 class Last(Generic[K, R]):
-    """Keys are compared by ==, which for lists of the same strings is as fast as looking at their addresses."""
+    """Keys are compared by ==, which for tuples of the same strings is as fast as looking at their addresses; they must
+    not change afterwards, as a list may."""
 
     def __init__(self) -> None:
         self._kept: tuple[K, R] | None = None

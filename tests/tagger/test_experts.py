@@ -60,3 +60,12 @@ def test_neighbours_of_other_settings_are_their_own(corpus: Any) -> None:
     share_neighbours({"knn": knn, "xml0": xml0})
     assert isinstance(xml0.base_, NearestNeighbours)
     assert xml0.base_.lists_ is not knn.lists_
+
+
+def test_a_list_of_texts_that_was_changed_is_read_again(corpus: Any) -> None:
+    knn = NearestNeighbours().fit(corpus.train)
+    documents = corpus.test.documents.subset([0, 1])
+    knn.rank(documents, 5)
+    documents.texts[0], documents.titles[0] = documents.texts[1], documents.titles[1]
+    found = knn.rank(documents, 5)
+    np.testing.assert_array_equal(found.ids[0], found.ids[1])

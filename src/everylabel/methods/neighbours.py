@@ -41,7 +41,7 @@ class NearestNeighbours(Method):
         self.features_ = DocumentFeatures(self.tfidf)
         self.lists_ = InvertedLists.of(self.features_.fit_transform(dataset.documents))
         self.pairs_ = dataset.required_pairs
-        self.last_: Last[tuple[list[str], list[str]], Ranking] = Last()
+        self.last_: Last[tuple[tuple[str, ...], tuple[str, ...]], Ranking] = Last()
 
     def learn(self, documents: Documents, pairs: Csr) -> None:
         """More neighbours, at once; how rare a word is stays as it was at the fit. O(nnz of all training documents)."""
@@ -55,7 +55,7 @@ class NearestNeighbours(Method):
         """The most similar training documents: their numbers, and the similarity. Asked again, it is remembered."""
         if documents.features is not None:
             return self._nearest(documents)
-        return self.last_.of((documents.titles, documents.texts), lambda: self._nearest(documents))
+        return self.last_.of((tuple(documents.titles), tuple(documents.texts)), lambda: self._nearest(documents))
 
     def _nearest(self, documents: Documents) -> Ranking:
         vectors = self.features_.transform(documents)

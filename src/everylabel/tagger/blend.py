@@ -202,14 +202,15 @@ def cross_fitted(
 ) -> tuple[Doubles, int]:
     """Margins by trees of the other half of the documents, and how many trees were best for both halves."""
     half = np.random.default_rng(seed).permutation(held.table.n_documents) % 2
-    margins, best = starts(held.table), []
+    margins, best = np.empty(len(hits)), []
     for part in (0, 1):
         others, own = np.flatnonzero(half != part), np.flatnonzero(half == part)
         booster = _trees(held, hits, others, ROUNDS, seed, stop_on=own)
         best.append(booster.best_iteration)
         rows = half[held.table.documents] == part
-        found = booster.predict(held.table.columns[rows], raw_score=True, num_iteration=best[-1])
-        margins[rows] = with_ranks(np.asarray(found), held.table.take(rows))
+        table = held.table.take(rows)
+        found = booster.predict(table.columns, raw_score=True, num_iteration=best[-1])
+        margins[rows] = with_ranks(np.asarray(found), table)
         advance(1)
     return margins, max(1, round(sum(best) / 2 * 1.1))  # more documents bear a few more trees
 
