@@ -44,8 +44,8 @@ def tagger_section() -> str:
     notes = (
         "In %. One tagger each, fitted on train and blended on dev. Differences: the tagger minus the expert, in "
         "points, with the 95% interval of the paired bootstrap over test documents; of the tail, of the t-test over "
-        "its labels, or its p value. wordnet-reverse was measured when experts were asked for 1,000 ranks, not 600, and "
-        "its speed on texts that had been ranked before."
+        "its labels, or its p value. wordnet-reverse was measured when experts were asked for 1,000 ranks, not 600, "
+        "and its speed on texts that had been ranked before."
     )
     parts = [
         "## The Tagger",
