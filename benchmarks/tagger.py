@@ -3,7 +3,8 @@
 python -m benchmarks.tagger --data DIR [--rows eurlex57k cve-libraries ...]
 
 A row is a data set, fitted on train and blended on dev, measured on test; `-nopairs` shows the tagger no pairs, where
-it must be no worse than the best method without them. Each row runs in a process of its own, so that its peak memory is
+it must be no worse than the best method without them; in `-dropped-N` 500 labels, the Nth draw, have no pairs in train
+and dev (those that benchmarks.dropped_labels draws), so that thousands of test documents have an unseen one. Each row runs in a process of its own, so that its peak memory is
 its own; a row whose result is there is skipped, and one that was interrupted goes on with the experts that it has.
 """
 
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks.dropped_labels import DROPPED
 from benchmarks.quality import keep_ranking, load_train, use_own_cache
 from benchmarks.record import WORK, data_folder, peak_gb, read_result, write_result
 
@@ -33,6 +35,8 @@ ROWS: dict[str, dict[str, Any]] = {
     "esco-skills": {"data": "esco-skills", "pairs": False},
     "eurlex57k-nopairs": {"data": "eurlex57k", "pairs": False},
     "wordnet-reverse": {"data": "wordnet-reverse"},
+    "eurlex57k-dropped-0": {"data": "eurlex57k", "drop": 0},
+    "eurlex57k-dropped-1": {"data": "eurlex57k", "drop": 1},
 }
 SHOWN = ("P@1", "P@5", "nDCG@5", "PSP@5", "R@100", "ZSR@10", "ZSR@100", "RP@5", "MRR", "tail/F1@5", "unseen/R@10")
 COMPARED = ("P@1", "nDCG@5", "PSP@5", "ZSR@10", "ZSR@100")
@@ -62,8 +66,8 @@ def run(row: str, data: Path) -> None:
 
     use_own_cache(forget=False)
     spec, folder = ROWS[row], data / ROWS[row]["data"]
-    train, test = load_train(folder), everylabel.load_dataset(folder, "test")
-    dev = everylabel.load_dataset(folder, "dev") if spec.get("pairs", True) else None
+    test = everylabel.load_dataset(folder, "test")
+    train, dev = shown(folder, spec)
     tagger = everylabel.Tagger()
     with reporting(Aloud()), checkpointing(WORK / "checkpoints" / f"tagger-{row}", repr(tagger)):
         tagger.fit(train if spec.get("pairs", True) else train.without_pairs(), dev)
@@ -90,6 +94,21 @@ def run(row: str, data: Path) -> None:
         "speed": speed(loaded, test),
     }
     write_result(f"tagger-{row}", result, f"python -m benchmarks.tagger --rows {row}")
+
+
+def shown(folder: Path, spec: dict[str, Any]) -> tuple[Dataset, Dataset | None]:
+    """Documents to learn from, and labelled ones to blend on."""
+    import everylabel
+    from everylabel.data.splits import hold_out_labels, of_labels
+
+    train = load_train(folder)
+    if not spec.get("pairs", True):
+        return train, None
+    dev = everylabel.load_dataset(folder, "dev")
+    if "drop" in spec:
+        train, dropped = hold_out_labels(train, count=DROPPED, seed=spec["drop"])
+        dev = dev.with_pairs(of_labels(dev.required_pairs, dropped, keep=False))
+    return train, dev
 
 
 def ranked(method: Method, test: Dataset) -> Ranking:
