@@ -4,8 +4,9 @@ python -m benchmarks.tagger --data DIR [--rows eurlex57k cve-libraries ...]
 
 A row is a data set, fitted on train and blended on dev, measured on test; `-nopairs` shows the tagger no pairs, where
 it must be no worse than the best method without them; in `-dropped-N` 500 labels, the Nth draw, have no pairs in train
-and dev (those that benchmarks.dropped_labels draws), so that thousands of test documents have an unseen one. Each row runs in a process of its own, so that its peak memory is
-its own; a row whose result is there is skipped, and one that was interrupted goes on with the experts that it has.
+and dev (those that benchmarks.dropped_labels draws), so that thousands of test documents have an unseen one. Each row
+runs in a process of its own, so that its peak memory is its own; a row whose result is there is skipped, and one that
+was interrupted goes on with the experts that it has.
 """
 
 from __future__ import annotations
