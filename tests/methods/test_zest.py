@@ -213,3 +213,31 @@ def test_a_label_whose_words_no_training_document_has_is_found_by_them() -> None
     found = ZestXml().fit(data).rank(["hive honey and a colony of penguins", "milk barn fever vet"], 3)
     assert len(LABELS) in found.ids[0]
     assert len(LABELS) not in found.ids[1]
+
+
+# --- labels that come later
+
+
+def test_a_label_that_comes_later_is_ranked_as_if_it_had_been_there() -> None:
+    """One that nobody has used, of words that others have: the same score as its twin of the fit."""
+    method = ZestXml().fit(DATA)
+    method.add_labels([Label("twin", NAMES[UNSEEN])])
+    found = method.rank(made(3, [UNSEEN], seed=9)[0], len(LABELS) + 1)
+    for ids, scores in zip(found.ids.tolist(), found.scores, strict=True):
+        assert scores[ids.index(len(LABELS))] == pytest.approx(scores[ids.index(UNSEEN)], abs=1e-6)
+
+
+def test_a_new_word_of_a_label_that_comes_later_counts_by_itself(tmp_path: Path) -> None:
+    method = ZestXml().fit(DATA)
+    before = method.rank(TEXTS, len(LABELS))
+    method.add_labels([Label("new", "penguins"), Label("empty", "..")]).add_labels([Label("newer", "cows quuxology")])
+    method.save(tmp_path / "model")
+    for one in (method, everylabel.load(tmp_path / "model")):
+        assert one.rank(["a colony of penguins"], 1).ids[0, 0] == len(LABELS)
+        assert one.rank(["quuxology of cows, and milk"], 1).ids[0, 0] == len(LABELS) + 2
+        after = one.rank(TEXTS, len(LABELS) + 3)
+        for row in range(len(TEXTS)):  # what was there stays as it was
+            others = np.flatnonzero((after.ids[row] >= 0) & (after.ids[row] < len(LABELS)))
+            there = before.ids[row] >= 0
+            assert after.ids[row][others].tolist() == before.ids[row][there].tolist()
+            np.testing.assert_allclose(after.scores[row][others], before.scores[row][there], atol=1e-6)

@@ -6,8 +6,8 @@ negatives from a shortlist. An unseen label is ranked by the words that it share
 Deviations:
 - Association is what goes beyond chance (X is centred), not the plain product: else common words take all entries.
 - A fixed number of document words for each label word, instead of a fixed number a document word.
-- W always has the word itself, also one that no training document has; one that no seen label has counts as much as
-  the others on average.
+- W always has the word itself, also one that no training document has; one that no seen label has, or that comes with
+  a label that is added later, counts as much as the others on average.
 - A label's vector is the mean of those of its name, alternatives and description, in base forms.
 - Each seen label has one more feature, itself, so that it can have words of its own (the paper's data have it for all
   labels). Half of the pairs are learned without it, because unseen labels have only words.
@@ -24,9 +24,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix, hstack, vstack
+from scipy.sparse import block_diag, csr_matrix, hstack, identity, vstack
 
-from everylabel.data.dataset import Dataset, Documents, contains
+from everylabel.data.dataset import Dataset, Documents, LabelSet, contains
 from everylabel.data.splits import in_order_of_ids, ranks
 from everylabel.errors import ConfigError
 from everylabel.methods.base import Method, State
@@ -36,7 +36,7 @@ from everylabel.states import below, under
 from everylabel.text.lemmas import check_language, lemmatised, stop_words
 from everylabel.text.matching import label_texts
 from everylabel.text.tfidf import DocumentFeatures, Tfidf, TfidfConfig
-from everylabel.types import Csr, Ranking
+from everylabel.types import Csr, IntArray, Ranking
 from everylabel.vectors import largest_of_rows, unit_rows
 
 _BLOCK = 256  # label features whose associations are there at a time
@@ -99,6 +99,23 @@ class ZestXml(Method):
         place = ranks(dataset.labels.ids)
         self.table_, self.labels_by_word_ = by_document_words(table), csr_matrix(Z[place].T)
         self.bias_ = table.bias
+        itself = table.weights.data[in_matrix(table.weights, same)]
+        self.new_word_: float = float(itself.mean()) if len(itself) else _START
+
+    def _add_labels(self, labels: LabelSet, first: int) -> None:
+        """By the words that they share with others, and by those that are new: O(their words + the table)."""
+        texts, owners = label_texts(labels.subset(range(first, len(labels))))
+        own = lemmatised(texts, self.language)
+        known, n_features = len(self.words_.names_), self.table_.shape[1]
+        n_new = self.words_.widen(own)
+        vectors = mean_of_texts(self.words_.transform(own), owners)
+        others = csr_matrix((vectors.shape[0], n_features - known), dtype=np.float32)  # features of the fit's labels
+        Z = hstack([vectors[:, :known], others, vectors[:, known:]], format="csr")
+        self.table_ = block_diag([self.table_, identity(n_new, np.float32) * np.float32(self.new_word_)], format="csr")
+        before = self.labels_by_word_
+        widened = csr_matrix((before.data, before.indices, before.indptr), shape=before.shape)
+        widened.resize(before.shape[0] + n_new, before.shape[1])
+        self.labels_by_word_ = hstack([widened, Z.T], format="csr")
 
     def _read(self, documents: Documents) -> Documents:
         """In base forms; a bag of words as it is."""
@@ -119,13 +136,12 @@ class ZestXml(Method):
         if documents.features is None:
             df = np.bincount(self.words_.transform(documents.full_texts).indices, minlength=len(self.words_.names_))
             self.words_.idf_ = np.log((1 + len(documents)) / (1 + df)) + 1
-        vectors = self.words_.transform(own)
-        of_label = csr_matrix((np.ones(len(texts), np.float32), (owners, np.arange(len(texts)))))
+        vectors = mean_of_texts(self.words_.transform(own), owners)
         seen = np.flatnonzero(dataset.counts)
         each = csr_matrix(
             (np.ones(len(seen), np.float32), (seen, np.arange(len(seen)))), shape=(len(labels), len(seen))
         )
-        return hstack([unit_rows(of_label @ vectors), each], format="csr", dtype=np.float32)
+        return hstack([vectors, each], format="csr", dtype=np.float32)
 
     def _vocabulary(self, ngrams: int | None = None) -> Tfidf:
         stop = (*self.tfidf.stop_words, *stop_words(self.language))
@@ -198,14 +214,25 @@ class ZestXml(Method):
         return ranked(X, self.table_, self.labels_by_word_, self.bias_, k)
 
     def _state(self) -> State:
-        own = {"table": self.table_, "labels_by_word": self.labels_by_word_, "bias": self.bias_}
+        own = {
+            "table": self.table_,
+            "labels_by_word": self.labels_by_word_,
+            "bias": self.bias_,
+            "new_word": self.new_word_,
+        }
         return self.features_.state("tfidf") | under("words", self.words_.state()) | own
 
     def _restore(self, state: State) -> None:
         self.features_ = DocumentFeatures(self.tfidf).restore("tfidf", state)
         self.words_ = self._vocabulary().restore(below(state, "words"))
         self.table_, self.labels_by_word_ = state["table"], state["labels_by_word"]
-        self.bias_ = state["bias"]
+        self.bias_, self.new_word_ = state["bias"], state["new_word"]
+
+
+def mean_of_texts(vectors: Csr, owners: IntArray) -> Csr:
+    """A label's vector, of length 1: the mean of its texts'."""
+    of_label = csr_matrix((np.ones(len(owners), np.float32), (owners, np.arange(len(owners)))))
+    return csr_matrix(unit_rows(of_label @ vectors))
 
 
 def associated(X: Csr, pairs: Csr, Z: Csr, same: Csr, own: int, entries: int) -> Table:
