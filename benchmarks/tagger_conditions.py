@@ -2,8 +2,9 @@
 
 python -m benchmarks.tagger_conditions --data DIR [--only "500 documents, no dev" ...]
 
-Made from the data sets that are there, a few minutes each: the Tagger beside the experts that it chose, on test
-documents. What it planned and what it took is shown, too. A condition whose result is there is skipped.
+Made from the data sets that are there, and corpora of another kind (benchmarks.debian; left out where they are not
+there), a few minutes each: the Tagger beside the experts that it chose, on test documents. What it planned and what it
+took is shown, too. A condition whose result is there is skipped.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.debian import FOLDER
 from benchmarks.quality import load_train, some, use_own_cache
 from benchmarks.record import data_folder, read_result, write_result
 from benchmarks.tagger import Aloud, differences, measured, ranked
@@ -30,8 +32,13 @@ CONDITIONS: dict[str, dict[str, Any]] = {
     "5,000 documents, a tenth of the pairs, no dev": {"data": "eurlex57k", "documents": 5_000, "pairs": 0.1},
     "5,000 documents, labels without texts, no dev": {"data": "eurlex57k", "documents": 5_000, "names": False},
     "12,000 documents, no dev": {"data": "eurlex57k", "documents": 12_000},
-    "all of cve-libraries, no dev": {"data": "cve-libraries", "documents": 100_000},
-    "5,000 definitions, 117,000 labels, no dev": {"data": "wordnet-reverse", "documents": 5_000},
+    "all of cve-libraries, no dev": {"data": "cve-libraries"},
+    "5,000 definitions, 149,000 labels, no dev": {"data": "wordnet-reverse", "documents": 5_000},
+    "debtags, English": {"data": "debtags-en", "dev": 10_000},
+    "debtags, Italian, labels in English": {"data": "debtags-it", "dev": 10_000},
+    "debtags, Russian, labels in English, no dev": {"data": "debtags-ru"},
+    "debtags, English, 1,000 documents, no dev": {"data": "debtags-en", "documents": 1_000},
+    "debian-depends, 15,000 documents": {"data": "debian-depends", "documents": 15_000, "dev": 3_000},
 }
 TESTED = 2_000  # test documents
 
@@ -43,19 +50,25 @@ def main() -> None:
     arguments = parser.parse_args()
     folder = data_folder(arguments.data)
     use_own_cache(forget=False)
+    chosen = {name: CONDITIONS[name] for name in arguments.only}
     found: dict[str, Any] = (read_result("tagger-conditions") or {}).get("conditions", {})
-    for name in arguments.only:
-        if name not in found:
+    for name, spec in chosen.items():
+        place = next((at for at in (folder / spec["data"], FOLDER / spec["data"]) if at.is_dir()), None)
+        if place is None:
+            print(
+                f"{name}: left out, as there is no {spec['data']}; make it by python -m benchmarks.debian", flush=True
+            )
+        elif name not in found:
             print(name, flush=True)
-            found[name] = run(CONDITIONS[name], folder)
+            found[name] = run(spec, place)
             write_result("tagger-conditions", {"conditions": found}, "python -m benchmarks.tagger_conditions")
 
 
-def run(spec: dict[str, Any], data: Path) -> dict[str, Any]:
+def run(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     import everylabel
     from everylabel.progress import reporting
 
-    train, dev, test = shown(spec, data / spec["data"])
+    train, dev, test = shown(spec, folder)
     tagger = everylabel.Tagger()
     with reporting(Aloud()):
         tagger.fit(train, dev)
@@ -81,7 +94,8 @@ def shown(spec: dict[str, Any], folder: Path) -> tuple[Dataset, Dataset | None, 
     import everylabel
     from everylabel.data.splits import keep_pair_share
 
-    train, test = some(load_train(folder), spec["documents"]), some(everylabel.load_dataset(folder, "test"), TESTED)
+    train, test = load_train(folder), some(everylabel.load_dataset(folder, "test"), TESTED)
+    train = some(train, spec.get("documents", len(train)))
     dev = some(everylabel.load_dataset(folder, "dev"), spec["dev"]) if "dev" in spec else None
     if "pairs" in spec:
         train = keep_pair_share(train, spec["pairs"])
