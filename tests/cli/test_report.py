@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,7 +100,7 @@ def part_of(page: str, section: str) -> str:
 
 
 def test_the_numbers_are_those_of_evaluate(run: Run, linear: Path, sampled: Path, tmp_path: Path) -> None:
-    result = run("report", linear, sampled, "-o", tmp_path / "new" / "r.html", "--json", "--quiet")
+    result = run("report", linear, sampled, "-o", tmp_path / "new" / "r.html", "--json", "--quiet", "--no-curve")
     assert result.exit_code == 0, result.output
     assert result.stderr == ""
     found, expected = json.loads(result.stdout), json.loads(run("evaluate", linear, sampled, "--json", "-q").stdout)
@@ -122,7 +123,7 @@ def test_the_numbers_are_those_of_evaluate(run: Run, linear: Path, sampled: Path
     for part in ("126, 103 of them seen in training", "training documents 252", "nDCG@5 : better than popularity"):
         assert part in text
     assert "not calibrated" in text
-    assert "--curve" in part_of(page, "learning-curve")
+    assert "--no-curve" in part_of(page, "learning-curve")
     assert "http" not in page
 
 
@@ -156,8 +157,8 @@ def test_a_model_made_of_parts(run: Run, sampled: Path, tmp_path: Path, monkeypa
         assert name in part_of(page, "trade-off")
 
 
-def test_the_learning_curve_when_asked_for(run: Run, model: Path, sampled: Path, data: Path, tmp_path: Path) -> None:
-    result = run("report", model, sampled, "-o", tmp_path / "r.html", "--json", "--curve", "--documents", 30)
+def test_the_learning_curve(run: Run, model: Path, sampled: Path, data: Path, tmp_path: Path) -> None:
+    result = run("report", model, sampled, "-o", tmp_path / "r.html", "--json", "--documents", 30)
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
     assert [point["documents"] for point in found["learning_curve"]] == [32, 63, 126, 252]
@@ -167,9 +168,15 @@ def test_the_learning_curve_when_asked_for(run: Run, model: Path, sampled: Path,
     assert "popularity, as it is" in section
     test_only = tmp_path / "test.jsonl"
     test_only.write_bytes((data / "test.jsonl").read_bytes())
-    result = run("report", model, test_only, "--curve", "-o", tmp_path / "r.html")
+    result = run("report", model, test_only, "-o", tmp_path / "r.html")
     assert result.exit_code == 0, result.output
     assert "no labelled training documents" in words((tmp_path / "r.html").read_text(encoding="utf-8"))
+    broken = tmp_path / "broken"
+    shutil.copytree(data, broken)
+    (broken / "train.jsonl").write_text('{"id": "0", "text": "?", "labels": ["nobody knows it"]}\n', encoding="utf-8")
+    result = run("report", model, broken, "-o", tmp_path / "r.html")
+    assert result.exit_code == 0, result.output
+    assert "There is none:" in words((tmp_path / "r.html").read_text(encoding="utf-8"))
 
 
 def test_the_same_documents_are_shown_again(run: Run, linear: Path, sampled: Path, tmp_path: Path) -> None:

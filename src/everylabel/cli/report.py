@@ -35,8 +35,9 @@ def report(
     ] = Path("report.html"),
     split: Split = "test",
     curve: Annotated[
-        bool, typer.Option("--curve", help="Also a learning curve: fits xr-linear on parts of the training documents.")
-    ] = False,
+        bool,
+        typer.Option("--curve/--no-curve", help="A learning curve: fits xr-linear on parts of the training documents."),
+    ] = True,
     documents: Annotated[
         int | None, typer.Option("--documents", metavar="N", min=1, help="At most so many, drawn at random.")
     ] = None,
@@ -44,7 +45,7 @@ def report(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Write a page about a model: results by band, against its parts and the floor, calibration, examples, cost.
+    """Write a page about a model: results by band, against its parts and a floor, calibration, curves, examples, cost.
 
     The page is one file that needs nothing else: pictures are inside, there is no script. The same model and data give
     the same page, but for the date and the measured times.
@@ -53,16 +54,20 @@ def report(
     """
     ready_to_draw()
     from everylabel.atomic import replaced
+    from everylabel.errors import DataError
     from everylabel.evaluate.page import render
     from everylabel.store import load
 
     wanted = ["report", str(model), str(data), "-o", str(output), "--split", split]
-    wanted += ["--curve"] * curve + (["--documents", str(documents)] if documents is not None else [])
+    wanted += ["--no-curve"] * (not curve) + (["--documents", str(documents)] if documents is not None else [])
     with progress(quiet):
         method = load(model)
         dataset = _labelled(data, split, on_bad_row, documents)
-        points, remark = _learning_curve(data, dataset, on_bad_row) if curve else ([], "")
-        made = _report(method, dataset, split, points, remark or _how_to_get_a_curve(wanted))
+        try:
+            points, remark = _learning_curve(data, dataset, on_bad_row) if curve else ([], "Left out by --no-curve.")
+        except DataError as error:  # of the training documents, which the rest of the page does not need
+            points, remark = [], f"There is none: {error}"
+        made = _report(method, dataset, split, points, remark)
         made = _signed(made, model, data, shlex.join(["everylabel", *wanted]), method)
         text = render(made)
     with replaced(output) as fresh:
@@ -193,10 +198,6 @@ def _learning_curve(data: Path, dataset: Dataset, on_bad_row: Any) -> tuple[list
             break
     text = f"{CURVE_METHOD} fitted on parts of the training documents; the level line is the model of this report."
     return points[::-1], text
-
-
-def _how_to_get_a_curve(wanted: list[str]) -> str:
-    return f"Not asked for. It fits {CURVE_METHOD} four times: {shlex.join(['everylabel', *wanted, '--curve'])}"
 
 
 def _signed(made: Report, model: Path, data: Path, command: str, method: Method) -> Report:
