@@ -99,3 +99,19 @@ def test_a_tagger_that_is_late_has_the_best_experts_and_says_what_it_left_out(
     assert any(line.startswith("svm: left out while fitting") for line in said.lines)
     assert tagger.costs_["knn"] >= 10_000
     assert tagger.rank(["the sea"], 5).ids[0, 0] >= 0
+
+
+def test_experts_for_which_there_was_no_time_by_estimate_are_fitted_if_the_others_were_faster(
+    wait: Pass, corpus: Any
+) -> None:
+    assert wait is not None  # no time passes by itself
+    few = corpus.train.subset(range(40))
+    tagger, said = Tagger(budget="12s", without=("semantic", "hybrid")), Lines()
+    spare = {choice.name for choice in tagger.plan(few).spare}
+    assert spare
+    with reporting(said):
+        tagger.fit(few)
+    assert spare <= set(tagger.experts_)
+    assert tagger.plan_.spare == ()
+    assert tagger.plan_.names == list(tagger.experts_)
+    assert {line.split(":")[0] for line in said.lines if "there is time for it" in line} == spare

@@ -89,7 +89,7 @@ def test_which_experts(given: dict[str, Any], there: set[str], left_out: dict[st
     assert plan.seconds == pytest.approx(sum(choice.seconds for choice in plan.experts))
     assert all(choice.why and choice.seconds > 0 for choice in plan.experts)
     if plan.rehearsal != "none":
-        assert set(plan.names) | set(reasons) == set(ORDER)  # nothing is passed over in silence
+        assert set(plan.names) | {one.name for one in plan.spare} | set(reasons) == set(ORDER)  # nothing in silence
 
 
 @pytest.mark.parametrize("given", [row[1] for row in TABLE], ids=[row[0] for row in TABLE])
@@ -111,6 +111,17 @@ def test_saved_and_read_again(given: dict[str, Any]) -> None:
     assert "knn" not in plan.names
     assert plan.left_out[-1] == ("knn", "it rains")
     assert Plan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
+
+
+def test_experts_that_there_is_time_for_after_all() -> None:
+    plan = choose_plan(facts(), 120.0)
+    first, second, *_ = (choice.name for choice in plan.spare)
+    taken = plan.taking(first)
+    assert taken.names == [*plan.names, first]
+    assert first not in {choice.name for choice in taken.spare}
+    gone = taken.without(second, "it is late")
+    assert second not in {choice.name for choice in gone.spare}
+    assert gone.left_out[-1] == (second, "it is late")
 
 
 @pytest.mark.parametrize("language", ["en", "de", "none"])
@@ -165,7 +176,14 @@ def test_a_small_budget_leaves_out_what_is_expensive() -> None:
     gone = set(large.names) - set(small.names)
     assert gone
     assert "tfidf" in small.names
-    assert all("more than the budget leaves" in why for name, why in small.left_out if name in gone - {"svm", "depl"})
+    spare = {choice.name for choice in small.spare}
+    assert gone - {"svm", "depl"} == spare - {"xr-linear"}  # they are for the time that may be left
+    for choice in small.spare:
+        assert [line for line in small.lines() if line.split()[0] == choice.name and "if time is left" in line]
+    alone = choose_plan(facts(), 1.0)
+    assert alone.names == ["tfidf"]
+    assert alone.spare == ()
+    assert "more than the budget leaves" in dict(alone.left_out)["knn"]
     dear = max(large.experts, key=lambda choice: choice.seconds)
     assert dear.name in gone
     assert small.seconds <= 120

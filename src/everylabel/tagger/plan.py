@@ -1,8 +1,9 @@
 """Which methods for which data, and why: pure, from counts alone, so that it can be shown without training.
 
 `choose_plan(Facts.of(dataset, dev), budget)`. Experts are taken in the order of what they are worth, as long as their
-time fits into the budget; what is left out, and why, is a part of the plan. Times are those of this machine's number of
-cores, by what a fit costs for each word, pair or label (measured on eurlex57k and cve-libraries with two cores).
+time fits into the budget; those for which it does not come last, if the others were faster than planned; what is left
+out, and why, is a part of the plan. Times are those of this machine's number of cores, by what a fit costs for each
+word, pair or label (measured on eurlex57k and cve-libraries with two cores).
 """
 
 from __future__ import annotations
@@ -93,13 +94,15 @@ class Choice:
 
 @dataclass(frozen=True)
 class Plan:
-    """`experts` in the order in which they are fitted; `left_out`: names and reasons."""
+    """`experts` in the order in which they are fitted, then those of `spare` that there is time for after all;
+    `left_out`: names and reasons."""
 
     experts: tuple[Choice, ...]
     left_out: tuple[tuple[str, str], ...]
     budget: float  # seconds
     rehearsal: RehearsalKind
     reason: str
+    spare: tuple[Choice, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -111,10 +114,12 @@ class Plan:
 
     def lines(self) -> list[str]:
         """For people."""
-        width = max([len(name) for name in self.names] + [len(name) for name, _ in self.left_out], default=0)
+        names = [*self.names, *(choice.name for choice in self.spare), *(name for name, _ in self.left_out)]
+        width = max(map(len, names), default=0)
         return [
             f"plan: {self.reason}",
             *(f"  {c.name:{width}}  {c.why} (about {spoken(c.seconds)})" for c in self.experts),
+            *(f"  {c.name:{width}}  if time is left: {c.why} (about {spoken(c.seconds)})" for c in self.spare),
             *(f"  {name:{width}}  left out: {why}" for name, why in self.left_out),
             f"  {REHEARSED[self.rehearsal]}",
             f"  time: about {spoken(self.seconds)} of a budget of {spoken(self.budget)}",
@@ -125,14 +130,20 @@ class Plan:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Plan:
-        experts = tuple(Choice(**choice) for choice in values["experts"])
+        experts, spare = (tuple(Choice(**choice) for choice in values[key]) for key in ("experts", "spare"))
         left_out = tuple((name, why) for name, why in values["left_out"])
-        return cls(experts, left_out, values["budget"], values["rehearsal"], values["reason"])
+        return cls(experts, left_out, values["budget"], values["rehearsal"], values["reason"], spare)
 
     def without(self, name: str, why: str) -> Plan:
         """An expert was planned, and cannot be had."""
-        kept = tuple(choice for choice in self.experts if choice.name != name)
-        return replace(self, experts=kept, left_out=(*self.left_out, (name, why)))
+        experts, spare = (tuple(one for one in part if one.name != name) for part in (self.experts, self.spare))
+        return replace(self, experts=experts, spare=spare, left_out=(*self.left_out, (name, why)))
+
+    def taking(self, name: str) -> Plan:
+        """There is time for one of `spare`."""
+        found = tuple(one for one in self.spare if one.name == name)
+        rest = tuple(one for one in self.spare if one.name != name)
+        return replace(self, experts=self.experts + found, spare=rest)
 
 
 REHEARSED = {
@@ -175,16 +186,21 @@ def choose_plan(
     if facts.n_pairs == 0:
         return _without_pairs(facts, budget, only, without)
     chosen: list[Choice] = []
+    spare: list[Choice] = []
     left: list[tuple[str, str]] = []
     for name in dict.fromkeys(only or ORDER):
         why_not = "switched off" if name in without else "" if only else _unfit(name, facts, budget)
-        seconds = cost(name, facts, rehearsal)
-        if not why_not and not only and chosen and sum(c.seconds for c in chosen) + seconds > SAFETY * budget:
-            why_not = f"takes about {spoken(seconds)}, more than the budget leaves"
+        seconds = round(cost(name, facts, rehearsal), 1)
+        choice = Choice(name, WHY.get(name, "asked for"), seconds, settings_for(name, facts))
         if why_not:
             left.append((name, why_not))
+        elif not only and chosen and sum(c.seconds for c in chosen) + seconds > SAFETY * budget:
+            spare.append(choice)
         else:
-            chosen.append(Choice(name, WHY.get(name, "asked for"), round(seconds, 1), settings_for(name, facts)))
+            chosen.append(choice)
+    if len(chosen) == 1:  # and nothing to blend it with
+        left += [(choice.name, too_long(choice)) for choice in spare]
+        spare = []
     if not chosen:
         raise ConfigError("no expert is left to fit; switch off fewer of them, or give a larger budget")
     reason = (
@@ -192,7 +208,12 @@ def choose_plan(
         f"{facts.n_labels:,} labels have some, {facts.cores} cores{' and a GPU' if facts.gpu else ''}, "
         f"language {facts.language!r}"
     )
-    return Plan(tuple(chosen), tuple(left), budget, rehearsal if len(chosen) > 1 else "none", reason)
+    kind = rehearsal if len(chosen) > 1 else "none"
+    return Plan(tuple(chosen), tuple(left), budget, kind, reason, tuple(spare))
+
+
+def too_long(choice: Choice) -> str:
+    return f"takes about {spoken(choice.seconds)}, more than the budget leaves"
 
 
 def _without_pairs(facts: Facts, budget: float, only: Sequence[str], without: Sequence[str]) -> Plan:

@@ -216,12 +216,16 @@ class Tagger(Method):
         rehearsed = list(rehearsals(dataset, dev, self.random_state))
         said: list[dict[str, Ranking]] = [{} for _ in rehearsed]
         n_held = sum(len(one.held) for one in rehearsed)
-        for choice in self.plan_.experts:
+        spare = self.plan_.spare
+        for choice in (*self.plan_.experts, *spare):
             if self.experts_ and not clock.has_time_for(choice.seconds, BLENDING * n_held):
                 why = f"left out while fitting: {spoken(clock.seconds)} of the budget are gone"
                 say(f"{choice.name}: {why}")
                 self.plan_ = self.plan_.without(choice.name, why)
                 continue
+            if choice in spare:
+                say(f"{choice.name}: there is time for it")
+                self.plan_ = self.plan_.taking(choice.name)
             about = self.kept_as(choice, len(rehearsed))
             kept = keeping.read(choice.name, about)
             if kept is not None:
