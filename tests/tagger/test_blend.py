@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from scipy.special import expit
 from scipy.stats import spearmanr
 
@@ -228,6 +229,25 @@ def test_rare_labels_come_before_frequent_ones_that_are_hardly_more_probable() -
     lifted = Blend(unseen_lift=1.0).scores_of(margins, COUNTS[table.labels])
     assert (lifted[~trained] > plain[~trained]).all()
     np.testing.assert_array_equal(lifted[trained], plain[trained])
+
+
+@pytest.mark.parametrize(
+    ("overall", "rare", "chosen"),
+    [
+        ([0.8] * 8, [0.1 * i for i in range(8)], 7),  # it costs nothing
+        ([0.8, 0.799, 0.7985, 0.797, 0.5, 0.5, 0.5, 0.5], [0.1 * i for i in range(8)], 2),  # no more than a little
+        ([0.8, 0.81, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8], [0.5] * 8, 1),  # of the best, not of where it begins
+        ([np.nan] * 8, [np.nan] * 8, 0),
+    ],
+)
+def test_rare_labels_cost_the_others_little(
+    overall: list[float], rare: list[float], chosen: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = dict(zip(module.RARE_WEIGHTS, zip(overall, rare, strict=True), strict=True))
+    table = world(3, 5, unseen=0.3).table(COUNTS)
+    chooser = module._Chooser(table, COUNTS[table.labels], np.zeros(len(table.labels)), csr_matrix((3, 5)), None)
+    monkeypatch.setattr(chooser, "measured", lambda blend: values[blend.rare_weight])
+    assert chooser.rare_weight(Blend()) == module.RARE_WEIGHTS[chosen]
 
 
 # --- lines

@@ -45,6 +45,7 @@ MOST_ROWS = 2_000_000
 NEGATIVES = 60  # of a document, at random, beside those that any expert has among its first ten
 RARE_WEIGHTS = (0.0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3)
 UNSEEN_LIFTS = tuple(np.arange(-2, 8.25, 0.25).tolist())
+COST_OF_RARE = 0.002  # of nDCG@5, that rare labels may take from frequent ones
 COST_OF_LIFT = 0.0005  # of nDCG@5, that labels without training documents may take from the others
 TIES = 1e-3  # of the experts' mean rank, beside the trees: they leave equal what they cannot tell apart
 AMONG = 0.5  # of the mean rank among labels without training documents, beside the trees
@@ -310,12 +311,16 @@ class _Chooser:
         return ndcg(hits, _K).value, psp(weigh(hits, self.weights, _K), _K).value
 
     def rare_weight(self, blend: Blend) -> float:
-        """Best for the sum of both: of frequent and of rare labels alike."""
+        """Best for the sum of both, of frequent and of rare labels alike, that costs the first little."""
         found = []
         for weight in RARE_WEIGHTS:
             blend.rare_weight = weight
-            found.append(sum(self.measured(blend)))
-        return RARE_WEIGHTS[int(np.nanargmax(found))] if not np.isnan(found).all() else 0.0
+            found.append(self.measured(blend))
+        overall, rare = np.transpose(found)
+        if np.isnan(overall + rare).all():
+            return 0.0
+        cheap = overall >= np.nanmax(overall) - COST_OF_RARE
+        return RARE_WEIGHTS[int(np.nanargmax(np.where(cheap, overall + rare, np.nan)))]
 
     def unseen_lift(self, blend: Blend) -> float:
         """The largest that costs the first five places next to nothing."""
