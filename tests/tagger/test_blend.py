@@ -235,7 +235,7 @@ def test_rare_labels_come_before_frequent_ones_that_are_hardly_more_probable() -
     ("overall", "rare", "chosen"),
     [
         ([0.8] * 8, [0.1 * i for i in range(8)], 7),  # it costs nothing
-        ([0.8, 0.799, 0.7985, 0.797, 0.5, 0.5, 0.5, 0.5], [0.1 * i for i in range(8)], 2),  # no more than a little
+        ([0.8, 0.799, 0.796, 0.794, 0.5, 0.5, 0.5, 0.5], [0.1 * i for i in range(8)], 2),  # no more than a little
         ([0.8, 0.81, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8], [0.5] * 8, 1),  # of the best, not of where it begins
         ([np.nan] * 8, [np.nan] * 8, 0),
     ],
