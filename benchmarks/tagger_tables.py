@@ -96,8 +96,8 @@ def _choices() -> str:
             "eurlex57k is the best of three in ZSR@100, and its difference to xml0 is no evidence; that of "
             "eurlex57k-dropped-0 is: how unseen labels are placed was settled before, and they are other labels. "
             "Places for unseen labels were put in after a look at test, too. How much nDCG@5 rare labels may cost was "
-            "limited after a look at debtags-en (below); the rows of eurlex57k and cve-libraries are within that limit "
-            "by themselves.",
+            "limited after a look at test of debtags-en and debian-depends (below); the rows above are within that "
+            "limit by themselves.",
             f"Variants of the blend on {record['documents']:,} dev documents, {record['hidden_labels']} labels "
             f"hidden from all experts: these and those that nobody has used are unseen here, {n:,} documents have one. "
             "Trees of one half of the documents rank the other half.",
