@@ -1,4 +1,4 @@
-"""Corpora that nothing was tuned on: descriptions of Debian's packages in several languages, tags and dependencies.
+"""Corpora of another kind: descriptions of Debian's packages in several languages, with tags and dependencies.
 
 python -m benchmarks.debian [--to FOLDER]
 

@@ -124,8 +124,9 @@ def _conditions() -> str:
     return "\n\n".join(
         [
             "The defaults under other conditions, in parts of the data sets above and in corpora that no setting was "
-            "tuned on (`python -m benchmarks.tagger_conditions`, `benchmarks.debian`): the tagger / the best expert of "
-            "each metric, on up to 2,000 test documents; minutes that the fit took (planned, budget).",
+            "tuned on but what rare labels may cost (`python -m benchmarks.tagger_conditions`, `benchmarks.debian`): "
+            "the tagger / the best expert of each metric, on up to 2,000 test documents; minutes that the fit took "
+            "(planned, budget), of debtags in English beside other work.",
             table([*columns, "minutes"], rows),
         ]
     )
