@@ -9,7 +9,8 @@ import sys
 from benchmarks.record import data_folder
 
 QUALITY = ("quality", "differences", "choices", "pair_choices", "label_vectors", "dropped_labels", "labels_at_run_time")
-ALL = ("linear_peers", "scale", *QUALITY, "tagger", "tfidf_speed", "encoding")
+TAGGER = ("tagger", "tagger_choices", "tagger_conditions")
+ALL = ("linear_peers", "scale", *QUALITY, *TAGGER, "tfidf_speed", "encoding")
 WITHOUT_DATA = ("label_index", "figures", "tables")
 
 
