@@ -102,21 +102,6 @@ class ZestXml(Method):
         itself = table.weights.data[in_matrix(table.weights, same)]
         self.new_word_: float = float(itself.mean()) if len(itself) else _START
 
-    def _add_labels(self, labels: LabelSet, first: int) -> None:
-        """By the words that they share with others, and by those that are new: O(their words + the table)."""
-        texts, owners = label_texts(labels.subset(range(first, len(labels))))
-        own = lemmatised(texts, self.language)
-        known, n_features = len(self.words_.names_), self.table_.shape[1]
-        n_new = self.words_.widen(own)
-        vectors = mean_of_texts(self.words_.transform(own), owners)
-        others = csr_matrix((vectors.shape[0], n_features - known), dtype=np.float32)  # features of the fit's labels
-        Z = hstack([vectors[:, :known], others, vectors[:, known:]], format="csr")
-        self.table_ = block_diag([self.table_, identity(n_new, np.float32) * np.float32(self.new_word_)], format="csr")
-        before = self.labels_by_word_
-        widened = csr_matrix((before.data, before.indices, before.indptr), shape=before.shape)
-        widened.resize(before.shape[0] + n_new, before.shape[1])
-        self.labels_by_word_ = hstack([widened, Z.T], format="csr")
-
     def _read(self, documents: Documents) -> Documents:
         """In base forms; a bag of words as it is."""
         if documents.features is not None:
@@ -212,6 +197,22 @@ class ZestXml(Method):
         read = self._read(documents)
         X = hstack([self.features_.transform(read), self._label_words(read)], format="csr")
         return ranked(X, self.table_, self.labels_by_word_, self.bias_, k)
+
+    def _add_labels(self, labels: LabelSet, first: int) -> None:
+        """By the words that they share with others, and by those that are new: O(their words + the table)."""
+        texts, owners = label_texts(labels.subset(range(first, len(labels))))
+        own = lemmatised(texts, self.language)
+        words = self.words_.widened(own)
+        known, n_new = len(self.words_.names_), len(words.names_) - len(self.words_.names_)
+        vectors = mean_of_texts(words.transform(own), owners)
+        # between the words that were known and the new ones are the features of the fit's labels
+        others = csr_matrix((vectors.shape[0], self.table_.shape[1] - known), dtype=np.float32)
+        Z = hstack([vectors[:, :known], others, vectors[:, known:]], format="csr")
+        nowhere = csr_matrix((n_new, self.labels_by_word_.shape[1]), dtype=np.float32)
+        itself = identity(n_new, np.float32) * np.float32(self.new_word_)
+        self.words_ = words
+        self.table_ = block_diag([self.table_, itself], format="csr")
+        self.labels_by_word_ = hstack([vstack([self.labels_by_word_, nowhere]), Z.T], format="csr")
 
     def _state(self) -> State:
         own = {

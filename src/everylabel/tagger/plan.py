@@ -199,7 +199,7 @@ def choose_plan(
         else:
             chosen.append(choice)
     if len(chosen) == 1:  # and nothing to blend it with
-        left += [(choice.name, too_long(choice)) for choice in spare]
+        left += [(c.name, f"takes about {spoken(c.seconds)}, more than the budget leaves") for c in spare]
         spare = []
     if not chosen:
         raise ConfigError("no expert is left to fit; switch off fewer of them, or give a larger budget")
@@ -210,10 +210,6 @@ def choose_plan(
     )
     kind = rehearsal if len(chosen) > 1 else "none"
     return Plan(tuple(chosen), tuple(left), budget, kind, reason, tuple(spare))
-
-
-def too_long(choice: Choice) -> str:
-    return f"takes about {spoken(choice.seconds)}, more than the budget leaves"
 
 
 def _without_pairs(facts: Facts, budget: float, only: Sequence[str], without: Sequence[str]) -> Plan:
@@ -322,8 +318,10 @@ def cost(name: str, facts: Facts, rehearsal: str) -> float:
 
 def _named(labels: LabelSet) -> float:
     """The share of labels whose texts have a word in them."""
-    texts = (" ".join((one.name, one.description, *one.alternatives)) for one in labels.labels)
-    return sum(WORD_LIKE.search(text) is not None for text in texts) / max(len(labels), 1)
+    from everylabel.text.matching import label_texts
+
+    named = {owner for text, owner in zip(*label_texts(labels), strict=True) if WORD_LIKE.search(text)}
+    return len(named) / max(len(labels), 1)
 
 
 def _gpu() -> bool:

@@ -52,8 +52,8 @@ class TfidfConfig:
 
 @dataclass(kw_only=True)
 class Tfidf:
-    """One field's vectoriser. Learned: `ngrams_` (the longest), `names_` (sorted; then those of `widen`), their `idf_`
-    and `hashes_`."""
+    """One field's vectoriser. Learned: `ngrams_` (the longest), `names_` (sorted; then those of `widened`), their
+    `idf_` and `hashes_`."""
 
     config: TfidfConfig = field(default_factory=TfidfConfig)
 
@@ -70,16 +70,16 @@ class Tfidf:
         self.__dict__.pop("_table", None)
         return self
 
-    def widen(self, texts: Texts) -> int:
-        """Take in the n-grams of more texts, after those that are known, as rare as the rarest; how many are new."""
+    def widened(self, texts: Texts) -> Tfidf:
+        """With the n-grams of more texts, after those that are known, and as rare as the rarest of them."""
         own = Tfidf(config=replace(self.config, ngrams=self.ngrams_)).fit(texts)
         new = np.flatnonzero(~np.isin(own.hashes_, self.hashes_))
-        rarest = self.idf_.max(initial=1.0)
-        self.names_ = self.names_ + [own.names_[i] for i in new]
-        self.hashes_ = np.concatenate([self.hashes_, own.hashes_[new]])
-        self.idf_ = np.concatenate([self.idf_, np.full(len(new), rarest)])
-        self.__dict__.pop("_table", None)
-        return len(new)
+        wider = Tfidf(config=self.config)
+        wider.ngrams_ = self.ngrams_
+        wider.names_ = self.names_ + [own.names_[i] for i in new]
+        wider.hashes_ = np.concatenate([self.hashes_, own.hashes_[new]])
+        wider.idf_ = np.concatenate([self.idf_, np.full(len(new), self.idf_.max(initial=1.0))])
+        return wider
 
     def transform(self, texts: Texts) -> Csr:
         """Csr float32, rows of length 1 (0 where no word is known)."""
