@@ -88,7 +88,7 @@ def replace_settings(fitted: Method, settings: dict[str, Any]) -> Method:
 
 def measure(folder: Path, n_documents: int, missing: list[tuple[str, str]], found: dict[str, Any]) -> None:
     import everylabel
-    from everylabel.evaluate.metrics import evaluate
+    from everylabel.metrics.ranking import evaluate
 
     train = some(load_train(folder), TRAIN_DOCUMENTS).without_pairs()
     dev = some(everylabel.load_dataset(folder, "dev"), n_documents)

@@ -19,8 +19,8 @@ from benchmarks.quality import ROWS, cell_name, ranking_path, read_ranking, read
 from benchmarks.record import data_folder, read_result, write_result
 from everylabel.data import Dataset
 from everylabel.data.bands import in_band
-from everylabel.evaluate.metrics import Ratio, by_document, find_hits, label_counts
-from everylabel.evaluate.significance import macro_t_test, paired_bootstrap
+from everylabel.metrics.ranking import Ratio, by_document, find_hits, label_counts
+from everylabel.metrics.significance import macro_t_test, paired_bootstrap
 
 METRICS = ("P@1", "nDCG@5", "PSP@5")
 

@@ -24,8 +24,8 @@ import everylabel
 from benchmarks.quality import some
 from benchmarks.record import WORK, data_folder, write_result
 from everylabel.data.splits import hold_out_labels, of_labels
-from everylabel.evaluate.metrics import Ratio, find_hits, ndcg, precision, restrict
-from everylabel.evaluate.significance import paired_bootstrap
+from everylabel.metrics.ranking import Ratio, find_hits, ndcg, precision, restrict
+from everylabel.metrics.significance import paired_bootstrap
 
 if TYPE_CHECKING:
     from everylabel.data import Dataset

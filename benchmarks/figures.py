@@ -10,7 +10,8 @@ from typing import Any
 
 from benchmarks.quality import cell_name
 from benchmarks.record import RESULTS, read_result
-from everylabel.evaluate.plots import (
+from everylabel.metrics.scores import Scores
+from everylabel.report.plots import (
     band_plot,
     frequency_plot,
     history_plot,
@@ -18,7 +19,6 @@ from everylabel.evaluate.plots import (
     save_plots,
     trade_off_plot,
 )
-from everylabel.evaluate.report import Scores
 
 WITH_PAIRS = ("svm", "classifier", "de-ret", "depl", "depl+cls", "matchxml")
 WATCHED = ("dpr-unseen-0-long", "of-de-unseen-1-long", "dexml-unseen-0", "of-de-unseen-0", "of-lan-unseen-1")

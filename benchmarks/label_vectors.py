@@ -16,9 +16,9 @@ import numpy as np
 
 import everylabel
 from benchmarks.record import data_folder, read_result, write_result
-from everylabel.evaluate.metrics import evaluate
 from everylabel.linear.ranker import LinearRanker
 from everylabel.linear.solver import Features
+from everylabel.metrics.ranking import evaluate
 from everylabel.text.tfidf import DocumentFeatures, TfidfConfig
 from everylabel.tree.build import LabelTree, build_tree, pifa
 from everylabel.tree.label2vec import Label2VecConfig, completed, label2vec

@@ -31,7 +31,7 @@ def quality(method: Method, test: Dataset, counts: Any, n_train: int) -> dict[st
     """On the whole vocabulary, whatever part of it the method knows."""
     import numpy as np
 
-    from everylabel.evaluate.metrics import evaluate
+    from everylabel.metrics.ranking import evaluate
     from everylabel.types import Ranking
 
     found = method.rank(test.documents, k=100)

@@ -22,8 +22,8 @@ from scipy.sparse import load_npz, save_npz
 import everylabel
 from benchmarks.record import WORK, data_folder, read_result, write_result
 from everylabel.config import to_dict
-from everylabel.evaluate.metrics import evaluate
-from everylabel.methods.linear import XrLinear
+from everylabel.methods.words.linear import XrLinear
+from everylabel.metrics.ranking import evaluate
 from everylabel.text.tfidf import DocumentFeatures
 from everylabel.types import Ranking
 

@@ -64,7 +64,7 @@ def main() -> None:
 
 def measure(folder: Path, methods: list[str]) -> None:
     import everylabel
-    from everylabel.evaluate.metrics import evaluate
+    from everylabel.metrics.ranking import evaluate
 
     train = some(load_train(folder), TRAIN_DOCUMENTS)
     dev = some(everylabel.load_dataset(folder, "dev"), DEV_DOCUMENTS)

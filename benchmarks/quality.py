@@ -29,8 +29,8 @@ from benchmarks.record import WORK, Stages, Watch, data_folder, read_result, wri
 
 if TYPE_CHECKING:
     from everylabel.data import Dataset
-    from everylabel.evaluate.metrics import Ratio
     from everylabel.methods.base import Method
+    from everylabel.metrics.ranking import Ratio
     from everylabel.types import LongArray, Ranking
 
 ROWS = Path(__file__).parent / "rows"
@@ -122,7 +122,7 @@ def fit(method: Method, dataset: Dataset, name: str) -> dict[str, dict[str, floa
 
 def intervals(ratios: dict[str, Ratio]) -> dict[str, list[float]]:
     """95%, over documents; of metrics that count for one at least."""
-    from everylabel.evaluate.significance import interval
+    from everylabel.metrics.significance import interval
 
     counted = [key for key in WITH_INTERVALS if ratios[key].possible.any()]
     return {key: [round(end, 5) for end in interval(ratios[key])] for key in counted}
@@ -131,7 +131,7 @@ def intervals(ratios: dict[str, Ratio]) -> dict[str, list[float]]:
 def calibration(method: Method, ranking: Ranking, test: Dataset, folder: Path, counts: LongArray) -> dict[str, Any]:
     """The expected calibration error of the top 10, as the scores come and after calibration on dev."""
     from everylabel.data import load_dataset
-    from everylabel.evaluate.calibration import by_seen
+    from everylabel.metrics.reliability import by_seen
 
     method.calibrate(load_dataset(folder, "dev"))
     assert method.calibration_ is not None
@@ -224,7 +224,7 @@ def write_cell(
     row: str, seed: int, split: str, values: dict[str, Any], ranking: Ranking, train: Dataset, test: Dataset
 ) -> None:
     """Keeps the ranking, and the result with its scores."""
-    from everylabel.evaluate.metrics import by_document, evaluate, find_hits
+    from everylabel.metrics.ranking import by_document, evaluate, find_hits
 
     spec, name = read_row(row), cell_name(row, seed, split)
     keep_ranking(name, ranking)

@@ -20,7 +20,7 @@ import numpy as np
 
 import everylabel
 from benchmarks.record import Watch, data_folder, peak_gb, read_result, write_result
-from everylabel.evaluate.metrics import evaluate
+from everylabel.metrics.ranking import evaluate
 
 SIZES = (10_000, 50_000, 148_897)
 

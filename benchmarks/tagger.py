@@ -120,7 +120,7 @@ def ranked(method: Method, test: Dataset) -> Ranking:
 
 
 def measured(found: Ranking, truth: Csr, counts: LongArray, n_train: int) -> dict[str, float]:
-    from everylabel.evaluate.metrics import evaluate
+    from everylabel.metrics.ranking import evaluate
 
     scores = evaluate(found, truth, counts, n_train)
     return {key: round(scores[key], 5) for key in SHOWN} | {"zero_shot_documents": scores.n_zero_shot_docs}
@@ -132,8 +132,8 @@ def differences(
     """The tagger minus each expert: paired bootstrap over documents; for the tail a t-test over its labels' F1, and the
     interval that goes with it."""
     from everylabel.data.bands import in_band
-    from everylabel.evaluate.metrics import by_document, find_hits, label_counts
-    from everylabel.evaluate.significance import macro_t_test, paired_bootstrap
+    from everylabel.metrics.ranking import by_document, find_hits, label_counts
+    from everylabel.metrics.significance import macro_t_test, paired_bootstrap
 
     tail = in_band(counts, "tail")
 
@@ -156,7 +156,7 @@ def differences(
 
 
 def calibration(found: Ranking, truth: Csr, counts: LongArray) -> dict[str, Any]:
-    from everylabel.evaluate.calibration import by_seen
+    from everylabel.metrics.reliability import by_seen
 
     groups = by_seen(found, truth, counts)
     return {name: {"ECE": one.to_json()["ECE"], "suggestions": one.pairs} for name, one in groups.items()}

@@ -79,7 +79,7 @@ def main() -> None:
 
 def blended(one: Rehearsal, said: dict[str, Ranking], change: dict[str, Any]) -> Ranking:
     """The ranking of the rehearsal's documents, by trees that have not seen them."""
-    from everylabel.evaluate.metrics import inverse_propensity
+    from everylabel.metrics.ranking import inverse_propensity
     from everylabel.tagger import blend, candidates
     from everylabel.tagger.tagger import held_of
 

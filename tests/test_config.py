@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import everylabel
 from everylabel.config import build, merge, parse_settings, read_toml, to_dict
 from everylabel.errors import ConfigError
-from everylabel.methods.maclr import Maclr
+from everylabel.methods.maclr.maclr import Maclr
 
 
 @dataclass(kw_only=True)

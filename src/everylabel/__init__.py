@@ -8,8 +8,7 @@
     tagger.save("MODEL")
     tagger = everylabel.load("MODEL")
 
-A single method is `everylabel.method("xr-linear").fit(data)`. The metrics are in `everylabel.evaluate.metrics` (a
-function `everylabel.evaluate` would hide that package).
+A single method is `everylabel.method("xr-linear").fit(data)`. The metrics are in `everylabel.metrics.ranking`.
 Names are imported on first use: `import everylabel` itself loads nothing heavy.
 """
 

@@ -1,26 +1,51 @@
-"""Independent pieces of compiled work on all cores. The kernels release the interpreter lock, so threads are enough."""
+"""Work on all cores: pieces of compiled work in the threads of one pool, and whole jobs in turn or side by side.
+
+The kernels release the interpreter lock, so threads are enough. There is one pool a process, made on first use and made
+anew in a forked child. A thread that works on one core (`one_core`: a worker of the pool, a job beside another) runs
+what it is given by itself: nothing waits for a free thread while it holds one.
+"""
 
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import pairwise
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 A = TypeVar("A")
 R = TypeVar("R")
 
+_this_thread = threading.local()
+_pools: dict[int, ThreadPoolExecutor] = {}  # by their size, of which there is one unless somebody changes it
+_pools_lock = threading.Lock()
+
 
 def n_threads() -> int:
-    """The cores this process may use; EVERYLABEL_THREADS overrides it (a shared server, a benchmark on one core)."""
-    chosen = os.environ.get("EVERYLABEL_THREADS", "")
-    if chosen.isdecimal() and int(chosen) > 0:
-        return int(chosen)
+    """The cores this thread may use; EVERYLABEL_THREADS overrides it (a shared server, a benchmark on one core)."""
+    if getattr(_this_thread, "alone", False):
+        return 1
+    for name in ("EVERYLABEL_THREADS", "OMP_NUM_THREADS"):
+        chosen = os.environ.get(name, "")
+        if chosen.isdecimal() and int(chosen) > 0:
+            return int(chosen)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """What this thread does meanwhile is done by it alone."""
+    before = getattr(_this_thread, "alone", False)
+    _this_thread.alone = True
+    try:
+        yield
+    finally:
+        _this_thread.alone = before
 
 
 def parallel_map(work: Callable[[A], R], items: Iterable[A]) -> Iterator[R]:
@@ -29,18 +54,21 @@ def parallel_map(work: Callable[[A], R], items: Iterable[A]) -> Iterator[R]:
     if threads == 1 or (isinstance(items, Sized) and len(items) < 2):  # threads cost more than a small piece of work
         yield from map(work, items)
         return
-    with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[Future[R]] = deque()
-        try:
-            for item in items:
-                waiting.append(pool.submit(work, item))
-                if len(waiting) > 2 * threads:
-                    yield waiting.popleft().result()
-            while waiting:
+    pool = _threads(threads)
+    waiting: deque[Future[R]] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) > 2 * threads:
                 yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
+        for future in waiting:  # what has begun may write into the caller's arrays: it ends first
+            if not future.cancelled():
+                future.exception()
 
 
 def for_each_part(size: int, work: Callable[[int, int], None]) -> None:
@@ -49,3 +77,59 @@ def for_each_part(size: int, work: Callable[[int, int], None]) -> None:
     edges = [size * i // n_parts for i in range(n_parts + 1)]
     for _ in parallel_map(lambda edge: work(*edge), list(pairwise(edges))):
         pass
+
+
+class Executor(Protocol):
+    """Who runs jobs, here or elsewhere. Results come in the order of the jobs; an error of a job is raised."""
+
+    def map(self, work: Callable[[A], R], jobs: Sequence[A]) -> Iterator[R]: ...
+
+
+class InTurn:
+    """One job after the other, each on all cores."""
+
+    def map(self, work: Callable[[A], R], jobs: Sequence[A]) -> Iterator[R]:
+        return map(work, jobs)
+
+
+class SideBySide:
+    """As many jobs at a time as there are cores, each on one: faster for jobs that cannot use several.
+
+    In threads: jobs share what they read. A single job has all cores.
+    """
+
+    def map(self, work: Callable[[A], R], jobs: Sequence[A]) -> Iterator[R]:
+        threads = n_threads()
+        if threads == 1 or len(jobs) < 2:
+            yield from map(work, jobs)
+            return
+        with ThreadPoolExecutor(min(threads, len(jobs)), initializer=_alone) as pool:
+            waiting = [pool.submit(work, job) for job in jobs]
+            try:
+                for future in waiting:
+                    yield future.result()
+            finally:
+                for future in waiting:
+                    future.cancel()
+
+
+def _threads(size: int) -> ThreadPoolExecutor:
+    with _pools_lock:
+        if size not in _pools:
+            _pools[size] = ThreadPoolExecutor(size, "everylabel", initializer=_alone)
+        return _pools[size]
+
+
+def _alone() -> None:
+    _this_thread.alone = True
+
+
+def _after_fork() -> None:
+    """The parent's threads are not in the child."""
+    global _pools_lock
+    _pools_lock = threading.Lock()
+    _pools.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -19,7 +19,7 @@ import everylabel
 from everylabel.data import load_dataset
 from everylabel.data.dataset import Dataset
 from everylabel.data.splits import keep_label_share, keep_pair_share
-from everylabel.methods.popularity import Popularity
+from everylabel.methods.words.popularity import Popularity
 from everylabel.tagger.tagger import Tagger
 
 tiny_folder = encoders.made_folder

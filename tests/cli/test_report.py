@@ -17,9 +17,9 @@ from tests.evaluate.test_page import HOSTILE, checked, words
 import everylabel
 from everylabel.data import load_dataset, sample
 from everylabel.data.dataset import Dataset, Documents
-from everylabel.evaluate.page import SECTIONS, SHOWN, SHOWN_BY_BAND
-from everylabel.evaluate.report import percent
 from everylabel.methods.base import Method, State
+from everylabel.metrics.scores import percent
+from everylabel.report.page import SECTIONS, SHOWN, SHOWN_BY_BAND
 from everylabel.types import Ranking
 
 UGLY = HOSTILE.replace("\ud800", "")  # half a surrogate pair is refused when data are read

@@ -9,7 +9,7 @@ import pytest
 
 import everylabel
 from everylabel.data import load_dataset, sample
-from everylabel.evaluate.metrics import evaluate
+from everylabel.metrics.ranking import evaluate
 from everylabel.types import Ranking
 
 

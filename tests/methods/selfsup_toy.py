@@ -10,8 +10,8 @@ import pytest
 
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
 from everylabel.encoders.base import EncoderConfig
-from everylabel.methods.maclr import Ict, Maclr, Rts, SelfSupervision, SimCse
-from everylabel.methods.selfsup import Learner
+from everylabel.methods.maclr.maclr import Ict, Maclr, Rts, SelfSupervision, SimCse
+from everylabel.methods.maclr.selfsup import Learner
 from everylabel.methods.tower import Tower
 
 NAMES = ["fish", "sea", "ship", "law", "tax", "customs", "milk", "wine", "trade", "union"]

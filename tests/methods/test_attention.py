@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from everylabel.data.dataset import pairs_from_lists
-from everylabel.evaluate import metrics
-from everylabel.methods import attention
-from everylabel.methods.attention import TokenRows, attended_cosines, weights_of
-from everylabel.methods.onesided_module import unit
-from everylabel.methods.spread import ndcg, projection, row_of, spread, zero_shot_recall
+from everylabel.methods.onesided import attention
+from everylabel.methods.onesided.attention import TokenRows, attended_cosines, weights_of
+from everylabel.methods.onesided.module import unit
+from everylabel.methods.onesided.spread import ndcg, projection, row_of, spread, zero_shot_recall
+from everylabel.metrics import ranking as metrics
 from everylabel.types import Ranking
 
 DOCUMENTS = [[3, 1, 3, 3, 2], [], [0], [5, 5, 1, 4, 0, 2, 5, 2]]  # tokens with repetitions

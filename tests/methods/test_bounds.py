@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from everylabel.data.dataset import pairs_from_lists
-from everylabel.methods.bounds import keyword_bounds
+from everylabel.methods.depl.bounds import keyword_bounds
 
 # Words a, b, c; three labels with classifiers and one without. The longest row has length 2.
 WEIGHTS = csr_matrix(np.array([[2, 0, 0], [0, 1.5, 0.5], [0, 0, 0], [0.5, 0.25, 0]], np.float32))

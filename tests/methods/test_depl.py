@@ -17,8 +17,8 @@ import everylabel
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError, DataError
-from everylabel.methods.depl import Classifier, Depl, DeplCls, DeRet, Learning
-from everylabel.methods.dual_learning import DualLearner, LabelSets
+from everylabel.methods.depl.depl import Classifier, Depl, DeplCls, DeRet, Learning
+from everylabel.methods.depl.dual_learning import DualLearner, LabelSets
 from everylabel.methods.tower import Tower
 from everylabel.text.keywords import KeywordConfig
 from everylabel.train.checkpoint import checkpointing

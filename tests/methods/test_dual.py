@@ -15,9 +15,9 @@ from tests.encoders import conftest as encoders
 from everylabel.data.dataset import Documents, pairs_from_lists
 from everylabel.encoders.base import EncoderConfig, Tokens
 from everylabel.encoders.build import load_encoder
-from everylabel.methods.depl import Learning
-from everylabel.methods.dual import Dual, DualRanker, Head, bce, joint_bce
-from everylabel.methods.dual_learning import DualLearner, LabelSets, Pairs, Texts
+from everylabel.methods.depl.depl import Learning
+from everylabel.methods.depl.dual import Dual, DualRanker, Head, bce, joint_bce
+from everylabel.methods.depl.dual_learning import DualLearner, LabelSets, Pairs, Texts
 
 tiny_folder = encoders.made_folder
 NAMES = ["fish", "sea", "ship", "law", "tax", "customs"]

@@ -17,9 +17,9 @@ from everylabel.data.splits import hold_out_labels
 from everylabel.encoders.base import EncoderConfig
 from everylabel.encoders.build import load_encoder
 from everylabel.errors import ConfigError, DataError, NotFittedError
-from everylabel.evaluate.metrics import restrict
 from everylabel.methods.calibrate import Calibration
-from everylabel.methods.fusion import (
+from everylabel.methods.maclr.semantic import Semantic
+from everylabel.methods.xml0.fusion import (
     Conse,
     LabelFusion,
     Xml0,
@@ -29,8 +29,8 @@ from everylabel.methods.fusion import (
     rehearsal_of,
     shifted,
 )
-from everylabel.methods.semantic import Semantic
-from everylabel.methods.zero_shot import Candidates, Predicted, Scores, best_weight, squashed
+from everylabel.methods.xml0.zero_shot import Candidates, Predicted, Scores, best_weight, squashed
+from everylabel.metrics.ranking import restrict
 from everylabel.types import Ranking
 
 SEEN = ["fish", "sea", "ship", "tax", "law", "wine", "milk", "customs"]

@@ -15,9 +15,9 @@ import everylabel
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError
-from everylabel.methods.hybrid import LEAST_READ, Hybrid, by_rank, combined
-from everylabel.methods.lexical import TfidfMatch
-from everylabel.methods.semantic import Semantic
+from everylabel.methods.maclr.hybrid import LEAST_READ, Hybrid, by_rank, combined
+from everylabel.methods.maclr.semantic import Semantic
+from everylabel.methods.words.lexical import TfidfMatch
 from everylabel.text.matching import MatchConfig
 from everylabel.types import Ranking
 
@@ -168,7 +168,7 @@ def test_an_encoder_that_reads_all_counts_in_full(static: EncoderConfig) -> None
 
 
 def test_labels_beyond_the_candidates_can_be_asked_for(static: EncoderConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("everylabel.methods.hybrid.CANDIDATES", 2)
+    monkeypatch.setattr("everylabel.methods.maclr.hybrid.CANDIDATES", 2)
     hybrid = two_parts(static).fit(Dataset(Documents.of(TEXTS), LABELS))
     assert sorted(hybrid.rank(["wine law"], 6).ids[0].tolist()) == [0, 1, 2, 3, 4, 5]
     assert hybrid.rank(["wine law"], 1).ids.tolist() == [[1]]

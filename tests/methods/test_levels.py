@@ -12,8 +12,8 @@ from tests.encoders import conftest as encoders
 from everylabel.data.dataset import pairs_from_lists
 from everylabel.encoders.base import EncoderConfig
 from everylabel.encoders.build import load_encoder
-from everylabel.methods.levels import Levels, Shortlists, best_nodes, bootstrapped
-from everylabel.methods.matchxml import FineTuning
+from everylabel.methods.matchxml.levels import Levels, Shortlists, best_nodes, bootstrapped
+from everylabel.methods.matchxml.matchxml import FineTuning
 from everylabel.tree.build import LabelTree
 
 tiny_folder = encoders.made_folder

@@ -10,7 +10,7 @@ import pytest
 import everylabel
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
 from everylabel.errors import ConfigError
-from everylabel.methods.lexical import Bm25Match, TfidfMatch
+from everylabel.methods.words.lexical import Bm25Match, TfidfMatch
 from everylabel.text.matching import LabelMatcher, MatchConfig
 
 LABELS = LabelSet.of(

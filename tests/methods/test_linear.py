@@ -11,7 +11,7 @@ import pytest
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
 from everylabel.errors import ConfigError, DataError
 from everylabel.methods.base import Method
-from everylabel.methods.linear import Svm, XrLinear
+from everylabel.methods.words.linear import Svm, XrLinear
 from everylabel.text.tfidf import TfidfConfig
 
 N_LABELS = 24

@@ -16,9 +16,9 @@ from tests.methods.selfsup_toy import ALL, DATA, LABELS, METHODS, NAMES
 from everylabel.data.dataset import Dataset, Documents, pairs_from_lists
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError
-from everylabel.methods.maclr import Ict, Maclr, Rts, SelfSupervision, SimCse
-from everylabel.methods.selfsup import Learner
-from everylabel.methods.semantic import Semantic
+from everylabel.methods.maclr.maclr import Ict, Maclr, Rts, SelfSupervision, SimCse
+from everylabel.methods.maclr.selfsup import Learner
+from everylabel.methods.maclr.semantic import Semantic
 from everylabel.train.checkpoint import checkpointing
 
 

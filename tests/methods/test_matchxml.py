@@ -13,8 +13,8 @@ import everylabel
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError, DataError
-from everylabel.methods.linear import XrLinear
-from everylabel.methods.matchxml import FineTuning, MatchXml, XrTransformer
+from everylabel.methods.matchxml.matchxml import FineTuning, MatchXml, XrTransformer
+from everylabel.methods.words.linear import XrLinear
 from everylabel.text.tfidf import TfidfConfig
 
 tiny_folder = encoders.made_folder

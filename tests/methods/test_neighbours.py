@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
 from everylabel.errors import ConfigError
-from everylabel.methods.neighbours import NearestNeighbours
+from everylabel.methods.words.neighbours import NearestNeighbours
 
 
 def bag(rows: list[list[float]]) -> Documents:

@@ -18,10 +18,10 @@ import everylabel
 from everylabel.data.dataset import Dataset, Documents, Label, pairs_from_lists
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError, DataError
-from everylabel.methods.depl import Learning
-from everylabel.methods.onesided import Dexml, Dpr, Lan, OfDe, OfLan, OvaClf, text_of
-from everylabel.methods.onesided_learning import Learner
-from everylabel.methods.onesided_module import aligned
+from everylabel.methods.depl.depl import Learning
+from everylabel.methods.onesided.learning import Learner
+from everylabel.methods.onesided.module import aligned
+from everylabel.methods.onesided.onesided import Dexml, Dpr, Lan, OfDe, OfLan, OvaClf, text_of
 from everylabel.methods.tower import Tower
 
 UNSEEN = ["fishery", "ships", "3", "1 , 2"]

@@ -9,9 +9,9 @@ import torch
 
 from everylabel.data.dataset import pairs_from_lists
 from everylabel.encoders.base import Tokens
-from everylabel.methods.depl import Learning
-from everylabel.methods.onesided import OfDe
-from everylabel.methods.onesided_learning import POSITIVES, Batches, Pairs, label_sets
+from everylabel.methods.depl.depl import Learning
+from everylabel.methods.onesided.learning import POSITIVES, Batches, Pairs, label_sets
+from everylabel.methods.onesided.onesided import OfDe
 
 
 def batches(size: int = 3, **settings: Any) -> Batches:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
-from everylabel.methods.popularity import Popularity
+from everylabel.methods.words.popularity import Popularity
 
 
 def test_shares_of_the_training_documents() -> None:

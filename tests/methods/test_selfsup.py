@@ -12,7 +12,7 @@ from tests.methods import selfsup_toy as toy
 from tests.methods.selfsup_toy import DATA, LABELS, NAMES, New
 
 from everylabel.data.dataset import Dataset, Documents, pairs_from_lists
-from everylabel.methods.selfsup import Batch, Learner, StageOne
+from everylabel.methods.maclr.selfsup import Batch, Learner, StageOne
 from everylabel.text.matching import LabelMatcher, MatchConfig
 from everylabel.train.batches import Corpus, drawn
 from everylabel.types import IntArray
@@ -162,7 +162,7 @@ def test_clusters_double_and_end_at_half_the_steps(learner: New, monkeypatch: py
         asked.append(n_clusters)
         return np.full(24, len(asked), np.int32)
 
-    monkeypatch.setattr("everylabel.methods.selfsup.spherical_kmeans", kmeans)
+    monkeypatch.setattr("everylabel.methods.maclr.selfsup.spherical_kmeans", kmeans)
     stage = stage_one(learner(clustering=True, first_clusters=2), 80)
     made_at = []
     for number in range(80):
@@ -184,7 +184,7 @@ def test_the_first_number_of_clusters(learner: New, monkeypatch: pytest.MonkeyPa
         asked.append(n_clusters)
         return np.zeros(24, np.int32)
 
-    monkeypatch.setattr("everylabel.methods.selfsup.spherical_kmeans", kmeans)
+    monkeypatch.setattr("everylabel.methods.maclr.selfsup.spherical_kmeans", kmeans)
     for settings in ({}, {"batch_size": 8}, {"batch_size": 256}, {"batch_size": 2}, {"first_clusters": 5}):
         stage_one(learner(clustering=True, **settings), 40).update(0, rng())
     assert asked == [2, 2, 3, 1, 5]  # batch_size^2 / 32, at least 8 documents each, at least one

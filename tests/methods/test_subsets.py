@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from everylabel.methods.subsets import (
+from everylabel.methods.xml0.subsets import (
     Best,
     Loss,
     cosines_of,

@@ -15,7 +15,7 @@ from tests.encoders import conftest as encoders
 
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
 from everylabel.encoders.base import EncoderConfig
-from everylabel.methods.semantic import Semantic
+from everylabel.methods.maclr.semantic import Semantic
 from everylabel.methods.tower import Tower, Towers, best_owners, best_passages, first_of_each
 from everylabel.types import FloatArray, Ranking
 from everylabel.vectors import unit_rows

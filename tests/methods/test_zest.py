@@ -16,10 +16,10 @@ import everylabel
 from everylabel.data import sample
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
 from everylabel.errors import ConfigError
-from everylabel.evaluate.metrics import evaluate, restrict
 from everylabel.linear.bilinear import learn_pairs
-from everylabel.methods.lexical import TfidfMatch
-from everylabel.methods.zest import Table, ZestXml, associated, by_document_words, in_matrix, parts, ranked
+from everylabel.methods.words.lexical import TfidfMatch
+from everylabel.methods.zestxml.zest import Table, ZestXml, associated, by_document_words, in_matrix, parts, ranked
+from everylabel.metrics.ranking import evaluate, restrict
 
 # every label is a kind of animal and what is done with it; documents use other words than the labels do
 ANIMALS = {"bees": ["hive", "honey", "swarm"], "cows": ["milk", "barn", "udder"], "dogs": ["bark", "leash", "puppy"]}

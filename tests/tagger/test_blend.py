@@ -14,7 +14,7 @@ from scipy.special import expit
 from scipy.stats import spearmanr
 
 from everylabel.data.dataset import contains, pairs_from_lists
-from everylabel.evaluate.metrics import find_hits, ndcg, recall
+from everylabel.metrics.ranking import find_hits, ndcg, recall
 from everylabel.tagger import blend as module
 from everylabel.tagger.blend import Blend, Held, Line, fitted_line, learn, levelled, starts
 from everylabel.tagger.candidates import column_names, tabulated

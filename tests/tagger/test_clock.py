@@ -82,7 +82,7 @@ class Lines:
 def test_a_tagger_that_is_late_has_the_best_experts_and_says_what_it_left_out(
     wait: Pass, corpus: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from everylabel.methods.neighbours import NearestNeighbours
+    from everylabel.methods.words.neighbours import NearestNeighbours
 
     real = NearestNeighbours._fit
 

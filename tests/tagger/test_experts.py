@@ -9,8 +9,8 @@ import pytest
 
 from everylabel.linear.nearest import InvertedLists
 from everylabel.memo import Last
-from everylabel.methods.fusion import Xml0
-from everylabel.methods.neighbours import NearestNeighbours
+from everylabel.methods.words.neighbours import NearestNeighbours
+from everylabel.methods.xml0.fusion import Xml0
 from everylabel.tagger.experts import share_neighbours
 from everylabel.types import Ranking
 

@@ -15,14 +15,14 @@ from tests.methods.clues import CLUES, data, labels
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
 from everylabel.encoders.base import EncoderConfig
 from everylabel.methods.base import Method
-from everylabel.methods.depl import Depl, DeRet, Learning
-from everylabel.methods.fusion import Conse, Xml0
-from everylabel.methods.lexical import TfidfMatch
-from everylabel.methods.linear import Svm
-from everylabel.methods.neighbours import NearestNeighbours
-from everylabel.methods.onesided import Lan, OfDe, OfLan
-from everylabel.methods.semantic import Semantic
-from everylabel.methods.zest import ZestXml
+from everylabel.methods.depl.depl import Depl, DeRet, Learning
+from everylabel.methods.maclr.semantic import Semantic
+from everylabel.methods.onesided.onesided import Lan, OfDe, OfLan
+from everylabel.methods.words.lexical import TfidfMatch
+from everylabel.methods.words.linear import Svm
+from everylabel.methods.words.neighbours import NearestNeighbours
+from everylabel.methods.xml0.fusion import Conse, Xml0
+from everylabel.methods.zestxml.zest import ZestXml
 from everylabel.tagger.explain import BEGINNING, WINDOW, Evidence, Training, evidence
 from everylabel.text.keywords import KeywordConfig
 from everylabel.text.matching import MatchConfig

@@ -14,9 +14,9 @@ import everylabel
 from everylabel.data.bands import in_band
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
 from everylabel.errors import ConfigError, DataError, NotFittedError
-from everylabel.evaluate.calibration import reliability
-from everylabel.evaluate.metrics import find_hits, ndcg, recall
-from everylabel.methods.lexical import TfidfMatch
+from everylabel.methods.words.lexical import TfidfMatch
+from everylabel.metrics.ranking import find_hits, ndcg, recall
+from everylabel.metrics.reliability import reliability
 from everylabel.tagger.tagger import Tagger
 from everylabel.types import Ranking
 

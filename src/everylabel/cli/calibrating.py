@@ -11,10 +11,10 @@ from everylabel.cli.scoring import match_labels, rank_all
 from everylabel.data import Dataset, available_splits, load_dataset
 from everylabel.data.splits import drawn, hold_out_documents
 from everylabel.errors import DataError
-from everylabel.evaluate.calibration import Reliability, reliability
-from everylabel.evaluate.report import percent
 from everylabel.methods.base import Method
 from everylabel.methods.calibrate import DEPTH, Calibration
+from everylabel.metrics.reliability import Reliability, reliability
+from everylabel.metrics.scores import percent
 from everylabel.types import Csr, LongArray, Ranking
 
 FEWEST = 20  # labelled documents: with fewer, a share of hits says little

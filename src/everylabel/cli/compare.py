@@ -16,8 +16,8 @@ from everylabel.cli.progress import progress
 if TYPE_CHECKING:
     from everylabel.cli.scoring import Evaluation
     from everylabel.data.dataset import Dataset
-    from everylabel.evaluate.significance import Bootstrap
     from everylabel.methods.base import Method
+    from everylabel.metrics.significance import Bootstrap
 
 SHOWN = ("P@1", "P@5", "nDCG@5", "PSP@5", "R@10", "macro-F1@5")
 COMPARED = ("P@1", "nDCG@5", "PSP@5")
@@ -82,7 +82,7 @@ def _run(method: Method, train: Dataset, held_out: Dataset) -> tuple[float, Eval
 
 
 def _difference(result: Evaluation, first: Evaluation, key: str) -> Bootstrap:
-    from everylabel.evaluate.significance import paired_bootstrap
+    from everylabel.metrics.significance import paired_bootstrap
 
     return paired_bootstrap(result.ratios[key], first.ratios[key])
 
@@ -104,7 +104,7 @@ def _print_heading(names: list[str], split: str, train: Dataset, held_out: Datas
 
 
 def _print_row(names: list[str], name: str, seconds: float, result: Evaluation, difference: Bootstrap | None) -> None:
-    from everylabel.evaluate.report import percent
+    from everylabel.metrics.scores import percent
 
     values = [percent(result.scores[key]) for key in SHOWN] + [f"{seconds:.2f}", f"{result.docs_per_second:,.0f}"]
     cells = "".join(f"{value:>11}" for value in values)

@@ -31,7 +31,7 @@ def curves(
     Example: everylabel fit DATA --method maclr --curves curves -o MODEL && everylabel curves curves --plots pictures
     """
     ready_to_draw()
-    from everylabel.evaluate.plots import save_plots, training_plot
+    from everylabel.report.plots import save_plots, training_plot
 
     written = save_plots({"training": training_plot(_read(runs))}, plots)
     if not quiet:

@@ -108,7 +108,7 @@ def _print_experts(tagger: Tagger, seconds: float) -> None:
 
 
 def _print_results(systems: dict[str, Measured]) -> None:
-    from everylabel.evaluate.report import band_rows, percent
+    from everylabel.metrics.scores import band_rows, percent
 
     own, other = systems.values()
     name, best = systems

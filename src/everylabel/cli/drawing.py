@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 def ready_to_draw() -> None:
     """A missing library is said before the work, not after it."""
-    from everylabel.evaluate.plots import require_matplotlib
+    from everylabel.report.plots import require_matplotlib
 
     require_matplotlib()
 
 
 def draw(results: Mapping[str, Evaluation], folder: Path, *, quiet: bool) -> None:
     """Frequency curve, bars by band and reliability: of one method by groups of labels, of several side by side."""
-    from everylabel.evaluate.calibration import K
-    from everylabel.evaluate.plots import band_plot, frequency_plot, reliability_plot, save_plots
+    from everylabel.metrics.reliability import K
+    from everylabel.report.plots import band_plot, frequency_plot, reliability_plot, save_plots
 
     scores = {name: result.scores for name, result in results.items()}
     figures = {"frequency": frequency_plot(scores), "bands": band_plot(scores)}

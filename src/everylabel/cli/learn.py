@@ -39,7 +39,7 @@ def learn(
 
     Example: everylabel learn MODEL new.jsonl
     """
-    from everylabel.evaluate.report import percent
+    from everylabel.metrics.scores import percent
     from everylabel.store import load
 
     tagger = as_tagger(

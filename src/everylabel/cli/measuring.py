@@ -10,12 +10,12 @@ import numpy as np
 from everylabel.cli.scoring import DEPTH, Truth, rank_all
 from everylabel.data.bands import in_band
 from everylabel.data.dataset import Dataset
-from everylabel.evaluate.metrics import Hits, Ratio, by_document, evaluate, find_hits, label_counts
-from everylabel.evaluate.page import Change
-from everylabel.evaluate.report import Scores
-from everylabel.evaluate.significance import interval, macro_t_test, paired_bootstrap
 from everylabel.methods.base import Method
-from everylabel.methods.popularity import Popularity
+from everylabel.methods.words.popularity import Popularity
+from everylabel.metrics.ranking import Hits, Ratio, by_document, evaluate, find_hits, label_counts
+from everylabel.metrics.scores import Scores
+from everylabel.metrics.significance import interval, macro_t_test, paired_bootstrap
+from everylabel.report.page import Change
 from everylabel.types import Ranking
 
 COMPARED = ("nDCG@5", "PSP@5", "ZSR@100")

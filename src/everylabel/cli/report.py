@@ -17,9 +17,9 @@ from everylabel.cli.progress import progress
 if TYPE_CHECKING:
     from everylabel.cli.measuring import Measured
     from everylabel.data.dataset import Dataset
-    from everylabel.evaluate.examples import Example
-    from everylabel.evaluate.page import Report
     from everylabel.methods.base import Method
+    from everylabel.report.examples import Example
+    from everylabel.report.page import Report
 
 SEED = 0
 CURVE_METHOD = "xr-linear"  # fast, and without a choice that depends on how many documents there are
@@ -55,7 +55,7 @@ def report(
     ready_to_draw()
     from everylabel.atomic import replaced
     from everylabel.errors import DataError
-    from everylabel.evaluate.page import render
+    from everylabel.report.page import render
     from everylabel.store import load
 
     wanted = ["report", str(model), str(data), "-o", str(output), "--split", split]
@@ -98,9 +98,9 @@ def _labelled(data: Path, split: str, on_bad_row: Any, at_most: int | None) -> D
 def _report(method: Method, dataset: Dataset, split: str, points: list[tuple[int, float]], curve_remark: str) -> Report:
     from everylabel.cli.measuring import floor_of, measure
     from everylabel.cli.scoring import DEPTH, match_labels
-    from everylabel.evaluate.calibration import by_seen
-    from everylabel.evaluate.page import Report, System
+    from everylabel.metrics.reliability import by_seen
     from everylabel.progress import steps
+    from everylabel.report.page import Report, System
 
     truth = match_labels(method.labels_, method.counts_, dataset)
     own = measure(method, method, dataset, truth)
@@ -145,8 +145,8 @@ def _calibration_remark(method: Method) -> str:
 def _pictures(
     shown: dict[str, Measured], reliability: dict[str, Any], points: list[tuple[int, float]]
 ) -> dict[str, str]:
-    from everylabel.evaluate import plots
-    from everylabel.evaluate.calibration import K
+    from everylabel.metrics.reliability import K
+    from everylabel.report import plots
 
     scores = {name: measured.scores for name, measured in shown.items()}
     name, own = next(iter(scores.items()))
@@ -165,7 +165,7 @@ def _pictures(
 
 
 def _examples(method: Method, dataset: Dataset, own: Measured) -> list[Example]:
-    from everylabel.evaluate.examples import K, choose, describe
+    from everylabel.report.examples import K, choose, describe
 
     counts = own.truth.train_counts
     chosen = choose(own.hits, counts, dataset.documents.ids, seed=SEED)

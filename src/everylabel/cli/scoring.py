@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from everylabel.data.dataset import Dataset, LabelSet, pairs_in
-from everylabel.evaluate.calibration import K, Reliability, by_seen
-from everylabel.evaluate.metrics import Ratio, by_document, evaluate, find_hits
-from everylabel.evaluate.report import Scores
 from everylabel.methods.base import Method
+from everylabel.metrics.ranking import Ratio, by_document, evaluate, find_hits
+from everylabel.metrics.reliability import K, Reliability, by_seen
+from everylabel.metrics.scores import Scores
 from everylabel.progress import task
 from everylabel.types import Csr, LongArray, Ranking
 

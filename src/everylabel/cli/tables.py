@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from everylabel.cli.output import print_table
-from everylabel.evaluate.calibration import K, Reliability
-from everylabel.evaluate.report import Scores, band_rows, percent
+from everylabel.metrics.reliability import K, Reliability
+from everylabel.metrics.scores import Scores, band_rows, percent
 
 OVERALL = ("P@1", "P@3", "P@5", "nDCG@3", "nDCG@5", "PSP@5", "R@10", "R@100", "macro-F1@5")
 BAND_COUNTS = {"labels": "labels", "tested": "tested", "pairs": "pairs"}

@@ -25,8 +25,8 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_matrix, vstack
 from scipy.special import expit, log_expit
 
-from everylabel.evaluate.metrics import find_hits, inverse_propensity, ndcg, psp, weigh
 from everylabel.methods.calibrate import DEPTH
+from everylabel.metrics.ranking import find_hits, inverse_propensity, ndcg, psp, weigh
 from everylabel.parallel import n_threads
 from everylabel.progress import task
 from everylabel.tagger.candidates import ADDED, COMMON, OWN, Table

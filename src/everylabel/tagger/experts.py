@@ -17,8 +17,8 @@ import numpy as np
 from everylabel import config
 from everylabel.data.dataset import Dataset, Documents
 from everylabel.methods.base import Method
-from everylabel.methods.fusion import Xml0
-from everylabel.methods.neighbours import NearestNeighbours
+from everylabel.methods.words.neighbours import NearestNeighbours
+from everylabel.methods.xml0.fusion import Xml0
 from everylabel.registry import method_class
 from everylabel.tagger.candidates import DEPTH, LABEL_BY_LABEL
 from everylabel.types import Ranking

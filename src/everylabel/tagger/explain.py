@@ -23,16 +23,16 @@ import numpy as np
 
 from everylabel.data.dataset import Documents
 from everylabel.methods.base import Method
-from everylabel.methods.depl import Depl
-from everylabel.methods.fusion import Xml0
-from everylabel.methods.neighbours import NearestNeighbours
-from everylabel.methods.onesided import OfDe, text_of
+from everylabel.methods.depl.depl import Depl
+from everylabel.methods.onesided.onesided import OfDe, text_of
+from everylabel.methods.words.neighbours import NearestNeighbours
+from everylabel.methods.xml0.fusion import Xml0
 from everylabel.registry import METHODS
 from everylabel.text.lemmas import lemmatised, stop_words
 from everylabel.text.tfidf import WORD
 
 if TYPE_CHECKING:
-    from everylabel.methods.onesided_ranker import Span
+    from everylabel.methods.onesided.ranker import Span
 
 WINDOW = 12  # words of a passage
 BEGINNING = 80  # characters of a document that stand for it

@@ -26,7 +26,7 @@ from everylabel.data.splits import of_labels, ranks
 from everylabel.errors import ConfigError, DataError
 from everylabel.methods.base import Method, State
 from everylabel.methods.calibrate import Calibration
-from everylabel.methods.neighbours import NearestNeighbours
+from everylabel.methods.words.neighbours import NearestNeighbours
 from everylabel.progress import say
 from everylabel.states import below, under
 from everylabel.tagger import keeping

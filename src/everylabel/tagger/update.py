@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from everylabel.data.dataset import Dataset, Documents, LabelSet, pairs_from_lists
 from everylabel.errors import DataError
-from everylabel.evaluate.metrics import find_hits, ndcg
 from everylabel.methods.vocabulary import Hidden
+from everylabel.metrics.ranking import find_hits, ndcg
 from everylabel.tagger.rehearsal import in_vocabulary
 from everylabel.types import Csr, LongArray, Ranking
 

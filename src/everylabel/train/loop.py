@@ -20,7 +20,7 @@ from everylabel.train.checkpoint import Stage, ambient
 from everylabel.train.config import TrainConfig
 from everylabel.train.interrupt import interrupts_held
 from everylabel.train.optimiser import Group
-from everylabel.train.run import Batches, DivergedError, Loss, Run, Step
+from everylabel.train.training import Batches, DivergedError, Loss, Run, Step
 
 __all__ = ["DivergedError", "Group", "Step", "TrainConfig", "train"]
 

@@ -1,0 +1,1 @@
+"""DEPL: rare labels found by descriptions that a linear classifier writes."""

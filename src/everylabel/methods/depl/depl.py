@@ -1,0 +1,315 @@
+"""DEPL: labels are found by descriptions that a linear classifier writes; and `depl+cls`, `de-ret`, `classifier`.
+
+"Long-tailed Extreme Multi-label Text Classification by the Retrieval of Generated Pseudo Label Descriptions".
+A linear SVM on words gives each label keywords; name and keywords are the label's text (section 3.2). A dual encoder,
+its encoder taken over from a classifier, ranks labels by the product of document and label vectors (eq. 1, 2), trained
+by binary cross-entropy over a label set a batch: all positives, the SVM's best wrong labels, random ones (section 3.3).
+`depl+cls` has a classifier beside it, trained together: the mean of both probabilities (eq. 3, 4). `de-ret`: names
+only. `classifier`: the encoder with a linear head, what the others start from. Theorem 3 as numbers: bounds.py.
+
+Slips of the paper: log sigma(1 - f) is log(1 - sigma(f)); the "500 instances" of a batch are labels.
+Deviations, beside other encoders:
+- Static embeddings have lexical dimensions (encoders/static.py), and start from a classifier only in `depl+cls`, whose
+  head needs it (`initialise`). Transformers do as in the paper.
+- Documents and labels are pooled as the encoder does it (`pooling="paper"`: CLS and the mean of the tokens); pooled
+  vectors have one length, documents are centred, products have a temperature and a learned constant (dual.py).
+- Losses are sums over labels, not means: divided by thousands, gradients would be as small as Adam's epsilon.
+- The linear layers start as the identity; after the classifier both are its layer. The head starts as the labels'
+  frequencies.
+- Keywords are taken whole, as long as name and keywords have at most `description_tokens`. A given description stands
+  beside them, cut to as many; a label that nobody has used has its alternative names in place of keywords.
+- A share of the labels of a batch is read without keywords (`plain_share`): labels that nobody has used have none, and
+  would otherwise be texts of a kind that was never trained, and be found everywhere.
+- A label that nobody has used has no row in the classifier of `depl+cls`: its probability there is 0.
+- Rare labels are favoured a little (rare.py), in `depl` and `depl+cls`.
+- Base forms are simplemma's, not spaCy's; the SVM has a squared hinge loss (linear/).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from everylabel.data.dataset import Dataset, Documents, LabelSet, pairs_in
+from everylabel.data.splits import in_order_of_ids, ranks
+from everylabel.encoders.base import EncoderConfig, Tokens
+from everylabel.errors import ConfigError, DataError
+from everylabel.index.build import IndexKind
+from everylabel.methods.base import Method, State
+from everylabel.methods.depl.bounds import keyword_bounds
+from everylabel.methods.rare import check_rare_weight, favour_rare
+from everylabel.methods.words.linear import seen_labels
+from everylabel.text.keywords import Description, Descriptions, KeywordConfig, WordSvm, hard_negatives, top_words
+from everylabel.text.matching import require_texts
+from everylabel.types import Csr, IntArray, Ranking
+
+if TYPE_CHECKING:
+    from everylabel.methods.depl.dual import DualRanker
+    from everylabel.methods.depl.dual_learning import DualLearner
+
+Pooling = Literal["own", "paper"]
+MOST_LABELS = 50  # of a document: hard negatives are looked for behind them
+
+
+@dataclass(kw_only=True)
+class Learning:
+    """How long and how fast a stage learns."""
+
+    epochs: float = 8.0  # passes over the labelled documents
+    steps: int | None = None  # instead of epochs
+    batch_size: int = 128
+    lr: float | None = None  # of the encoder; None: lr_share x 0.03 for static embeddings, x 0.00005 for transformers
+    lr_share: float = 1.0
+    layer_lr: float = 1e-3  # of the linear layers
+
+    def check(self, name: str) -> None:
+        if self.epochs <= 0 or self.batch_size < 1 or (self.steps is not None and self.steps < 1):
+            raise ConfigError(
+                f"{name}.epochs must be above 0, {name}.batch_size and {name}.steps at least 1; "
+                f"got {self.epochs}, {self.batch_size} and {self.steps}"
+            )
+        if self.lr_share <= 0 or self.layer_lr <= 0 or (self.lr is not None and self.lr <= 0):
+            raise ConfigError(
+                f"{name}.lr, {name}.lr_share and {name}.layer_lr must be above 0; "
+                f"got {self.lr}, {self.lr_share} and {self.layer_lr}"
+            )
+
+
+@dataclass(kw_only=True)
+class Classifier(Method):
+    """An encoder and one linear classifier a seen label. Fit: epochs x (tokens + documents x labels x dim)."""
+
+    name: ClassVar[str] = "classifier"
+
+    encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(lexical=768))
+    pooling: Pooling = "own"
+    classify: Learning = field(default_factory=Learning)
+    index: IndexKind = "auto"
+    temperature: float = 0.05  # of products of document and label vectors, before they learned anything
+    rare_weight: float = 0.0  # how much of a label's frequency is taken away, see rare.py
+
+    def check(self) -> None:
+        self.encoder.check()
+        self.classify.check("classify")
+        check_rare_weight(self.rare_weight)
+        if self.pooling == "paper" and self.encoder.kind == "static":
+            raise ConfigError(
+                "pooling='paper' needs a transformer: static embeddings have no CLS token; set pooling=own"
+            )
+        if self.encoder.passages != "first":
+            raise ConfigError(
+                f"{self.name} reads a document as one text: encoder.passages must be 'first'; "
+                f"got {self.encoder.passages!r}"
+            )
+        if self.temperature <= 0:
+            raise ConfigError(f"temperature must be above 0; got {self.temperature}")
+
+    def _fit(self, dataset: Dataset) -> None:
+        from everylabel.methods.depl.dual import Head
+
+        learner, ranker = self._learner(dataset, np.empty((len(dataset), 0), np.int32))
+        learner.classify(self.classify)
+        head = Head(learner.head_rows(), seen_labels(dataset))
+        self.ranker_: DualRanker = ranker.index_labels(self.index, None, head, len(dataset.labels))
+
+    def _learner(self, dataset: Dataset, hard: IntArray) -> tuple[DualLearner, DualRanker]:
+        """`hard`: each document's hard negatives, as labels of the dataset."""
+        from everylabel.methods.depl.dual import Dual, DualRanker
+        from everylabel.methods.depl.dual_learning import DualLearner, Pairs
+        from everylabel.methods.tower import Tower
+
+        ordered, seen = in_order_of_ids(dataset), seen_labels(dataset)
+        tower = Tower.load(
+            self.encoder, ordered.documents, ordered.labels, self.random_state, center=self.pooling == "own"
+        )
+        tower.encoder.module.requires_grad_(self.encoder.trainable)
+        dual = Dual(
+            tower.encoder.module, tower.mean, paper_pooling=self.pooling == "paper", temperature=self.temperature
+        )
+        by_id = np.argsort(ranks(dataset.documents.ids))
+        rows = by_id[np.diff(dataset.required_pairs.indptr)[by_id] > 0]
+        place = np.full(len(dataset.labels) + 1, -1, np.int32)  # the last is for what is no label
+        place[seen] = np.arange(len(seen))
+        pairs = Pairs(
+            documents=tower.encoder.tokenize(dataset.documents.subset(rows).full_texts),
+            truth=csr_matrix(dataset.required_pairs[rows][:, seen_first(dataset)]),
+            n_seen=len(seen),
+            hard=place[hard[rows]],
+        )
+        static = self.encoder.kind == "static"
+        return DualLearner(dual, pairs, self.random_state, static=static), DualRanker(tower.encoder, dual)
+
+    def _rank(self, documents: Documents, k: int) -> Ranking:
+        n_labels = len(self.labels_)
+        return favour_rare(
+            lambda depth: self.ranker_.rank(documents, depth, n_labels), self.counts_, self.rare_weight, k
+        )
+
+    def _state(self) -> State:
+        return self.ranker_.state("ranker")
+
+    def _restore(self, state: State) -> None:
+        from everylabel.methods.depl.dual import DualRanker
+
+        self.ranker_ = DualRanker.restore(
+            self.encoder, "ranker", state, paper_pooling=self.pooling == "paper", temperature=self.temperature
+        )
+
+
+@dataclass(kw_only=True)
+class Depl(Classifier):
+    """Score = sigmoid of the product of document and description. Fit: the SVM, the classifier, the dual encoder."""
+
+    name: ClassVar[str] = "depl"
+
+    keywords: KeywordConfig = field(default_factory=KeywordConfig)
+    description_tokens: int = 16  # of a label's text
+    hard_negatives: int = 10  # of a document, from the SVM
+    labels_per_batch: int = 1500  # positives, hard negatives, and random ones up to so many
+    plain_share: float = 0.1  # of the labels of a batch that are read without keywords; 0: none, as in the paper
+    unseen_negatives: bool = True  # random negatives among all labels; False: only seen ones, in favour of the others
+    initialise: bool | None = None  # the encoder from a classifier; None: transformers, and with a classifier beside it
+    joint: bool = False  # a classifier beside the retrieval: depl+cls
+    rare_weight: float = 0.2
+    retrieve: Learning = field(default_factory=lambda: Learning(batch_size=256))
+
+    @classmethod
+    def paper(cls) -> Self:
+        """The paper's settings for EURLex-4K, for a GPU; it does not say how many epochs and documents a batch."""
+        encoder = EncoderConfig(kind="bert-base-uncased", max_tokens=512)
+        classify = Learning(batch_size=16, lr=5e-5, layer_lr=2e-3)  # its pooling layer has a rate of its own, 1e-4
+        retrieve = Learning(batch_size=16, lr=1e-5, layer_lr=1e-4)
+        settings: dict[str, Any] = {"labels_per_batch": 300, "plain_share": 0.0, "pooling": "paper"}
+        settings |= {"initialise": True, "rare_weight": 0.0}
+        return cls(encoder=encoder, classify=classify, retrieve=retrieve, **settings)
+
+    def check(self) -> None:
+        super().check()
+        self.keywords.check()
+        self.retrieve.check("retrieve")
+        if self.description_tokens < 1 or self.hard_negatives < 0 or self.labels_per_batch < 1:
+            raise ConfigError(
+                "description_tokens and labels_per_batch must be at least 1, and hard_negatives 0 or more; "
+                f"got {self.description_tokens}, {self.labels_per_batch} and {self.hard_negatives}"
+            )
+        if not 0 <= self.plain_share <= 1:
+            raise ConfigError(f"plain_share is a share of the labels, from 0 to 1; got {self.plain_share}")
+
+    @property
+    def starts_from_classifier(self) -> bool:
+        return self.joint or self.encoder.kind != "static" if self.initialise is None else self.initialise
+
+    def _fit(self, dataset: Dataset) -> None:
+        from everylabel.methods.depl.dual import Head
+        from everylabel.methods.depl.dual_learning import Texts
+
+        require_texts(dataset.documents)
+        keywords, hard = self._fit_svm(dataset)
+        learner, ranker = self._learner(dataset, hard)
+        labels, tokenize, room = dataset.labels, ranker.encoder.tokenize, self.description_tokens
+        self.descriptions_ = Descriptions.made(
+            labels, self._words(), keywords, lambda texts: tokenize(texts).lengths, room
+        )
+        used = dataset.counts > 0
+        full = self._tokens(labels, self.descriptions_, used, tokenize)
+        plain = self._tokens(labels, self.descriptions_.without_keywords(), np.zeros_like(used), tokenize)
+        order = seen_first(dataset)
+        texts = Texts(full.take(order), plain.take(order), self.plain_share if self.keywords.per_label else 0.0)
+        if self.starts_from_classifier:
+            learner.classify(self.classify)
+        learner.retrieve(self.retrieve, texts, self.labels_per_batch, unseen=self.unseen_negatives, joint=self.joint)
+        head = Head(learner.head_rows(), seen_labels(dataset)) if self.joint else None
+        self.ranker_ = ranker.index_labels(self.index, full, head, len(labels))
+
+    def _add_labels(self, labels: LabelSet, first: int) -> None:
+        new = labels.subset(range(first, len(labels)))
+        whole = self.descriptions_.with_more(len(new))
+        plain = Descriptions(whole.words, whole.keywords[first:], whole.read[first:])
+        tokens = self._tokens(new, plain, np.zeros(len(new), bool), self.ranker_.encoder.tokenize)
+        self.ranker_.add_labels(tokens, first)
+        self.descriptions_ = whole
+
+    def _tokens(self, labels: LabelSet, descriptions: Descriptions, used: Any, tokenize: Any) -> Tokens:
+        from everylabel.train.batches import interleaved
+
+        names, given = descriptions.texts(labels, used)
+        room = self.description_tokens
+        return interleaved(tokenize(names, room), tokenize(given, room))
+
+    def _fit_svm(self, dataset: Dataset) -> tuple[Csr, IntArray]:
+        """Keywords (labels x words) and hard negatives (documents x so many); none of either without an SVM."""
+        n_labels, rows = len(dataset.labels), np.argsort(ranks(dataset.documents.ids))
+        hard = np.full((len(dataset), self.hard_negatives), -1, np.int32)
+        self.svm_: WordSvm | None = None
+        if not self.keywords.per_label and not self.hard_negatives:
+            return csr_matrix((n_labels, 0), dtype=np.float32), hard
+        self.svm_ = WordSvm(self.keywords, self.random_state)
+        pairs = dataset.required_pairs[rows]
+        features = self.svm_.fit(dataset.documents.subset(rows), pairs, seen_labels(dataset))
+        if self.hard_negatives:
+            found = self.svm_.ranker_.rank(features, min(self.hard_negatives + MOST_LABELS, n_labels))
+            hard[rows] = hard_negatives(found, pairs, self.hard_negatives)
+        return top_words(self.svm_.weights(n_labels)[0], self.keywords.per_label), hard
+
+    def _words(self) -> list[str]:
+        return [] if self.svm_ is None else self.svm_.words
+
+    def describe(self, label: str) -> Description:
+        """The text by which a label is found, and its keywords with their weights; by the label's id."""
+        self._require_fitted()
+        if label not in self.labels_.index:
+            raise DataError(f"label {label!r} is not in the model's vocabulary of {len(self.labels_):,} labels")
+        at = self.labels_.index[label]
+        return self.descriptions_.one(self.labels_, at, bool(self.counts_[at]))
+
+    def diagnostics(self, dataset: Dataset) -> dict[str, Any]:
+        """Theorem 3 on labelled documents; nothing without keywords, or where their SVM does not rank all labels."""
+        self._require_fitted()
+        if self.svm_ is None or not self.keywords.per_label or self.svm_.ranker_.tree_.depth > 1:
+            return {}
+        return keyword_bounds(
+            self.svm_.features(dataset.documents).sparse,
+            *self.svm_.weights(len(self.labels_)),
+            self.descriptions_.read_keywords(),
+            pairs_in(self.labels_, dataset),
+            self.ranker_.encoder.dim,
+        )
+
+    def _state(self) -> State:
+        svm = {} if self.svm_ is None else self.svm_.state("svm")
+        keywords, read = self.descriptions_.keywords, self.descriptions_.read
+        return super()._state() | svm | {"keywords": keywords, "keywords_read": read}
+
+    def _restore(self, state: State) -> None:
+        super()._restore(state)
+        needed = self.keywords.per_label or self.hard_negatives
+        self.svm_ = WordSvm(self.keywords, self.random_state).restore("svm", state) if needed else None
+        self.descriptions_ = Descriptions(self._words(), state["keywords"], state["keywords_read"])
+
+
+@dataclass(kw_only=True)
+class DeplCls(Depl):
+    """Score = the mean of two probabilities, of the retrieval and of a classifier, trained together."""
+
+    name: ClassVar[str] = "depl+cls"
+
+    joint: bool = True
+
+
+@dataclass(kw_only=True)
+class DeRet(Depl):
+    """The dual encoder with the labels' names: DEPL without keywords."""
+
+    name: ClassVar[str] = "de-ret"
+
+    keywords: KeywordConfig = field(default_factory=lambda: KeywordConfig(per_label=0))
+    rare_weight: float = 0.0
+
+
+def seen_first(dataset: Dataset) -> IntArray:
+    """All labels, the seen ones first; both in the order of their ids."""
+    by_id = np.argsort(ranks(dataset.labels.ids))
+    return np.concatenate([seen_labels(dataset), by_id[dataset.counts[by_id] == 0]]).astype(np.int32)

@@ -1,0 +1,141 @@
+"""Label texts matched by words and by meaning, all scores in one ranking: what a user gets without a labelled pair.
+
+Words (text/matching.py) are exact where the text has the label's words. A pretrained transformer finds the others; it
+reads a document's beginning. Static embeddings read all of it, and have learned from the documents what goes with what
+(RTS, maclr.py; as pretrained where there are no documents). The score is the sum of the three cosines with weights:
+`dense_weight` for a document that the transformer reads whole, less for one of which it reads the beginning only.
+Ranks instead of scores (reciprocal-rank fusion) are worse on every data set tried.
+Cost of fitting: RTS, 10 passes over the documents; of a document: that of the parts, the transformer's is the largest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from everylabel.data.dataset import Dataset, Documents, LabelSet
+from everylabel.encoders.base import EncoderConfig
+from everylabel.errors import ConfigError
+from everylabel.index.build import IndexKind
+from everylabel.methods.base import Method, State
+from everylabel.methods.maclr.maclr import SelfSupervision
+from everylabel.text.matching import LabelMatcher, MatchConfig
+from everylabel.train.batches import TOKENS_PER_WORD
+from everylabel.types import FloatArray, Ranking
+
+if TYPE_CHECKING:
+    from everylabel.methods.tower import Tower
+
+CANDIDATES = 300  # of each part; a label beyond them has the part's lowest score
+RANK_CONSTANT = 10  # of reciprocal-rank fusion
+LEAST_READ = 0.3  # weight of an encoder that reads next to nothing of a long document
+
+
+@dataclass(kw_only=True)
+class Hybrid(Method):
+    """Score = the weighted mean of the cosine of words and (1 + cosine) / 2 of both encoders."""
+
+    name: ClassVar[str] = "hybrid"
+    needs_pairs: ClassVar[bool] = False
+
+    match: MatchConfig = field(default_factory=MatchConfig)
+    encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(kind="minilm", max_tokens=64, onnx=True))
+    dense_weight: float = 1.0  # 0: without the transformer
+    learned: EncoderConfig = field(default_factory=EncoderConfig)
+    learn: SelfSupervision = field(default_factory=lambda: SelfSupervision(task="segments"))
+    learned_weight: float = 0.5  # 0: without it, nothing is trained
+    combine: Literal["scores", "ranks"] = "scores"
+    index: IndexKind = "auto"
+
+    def check(self) -> None:
+        self.match.check()
+        self.encoder.check()
+        self.learned.check()
+        self.learn.check()
+        for key in ("dense_weight", "learned_weight"):
+            if getattr(self, key) < 0:
+                raise ConfigError(f"{key} must not be negative; got {getattr(self, key)}")
+
+    def _fit(self, dataset: Dataset) -> None:
+        from everylabel.methods.maclr.selfsup import learned_tower
+        from everylabel.methods.tower import Tower
+
+        documents, labels = dataset.documents, dataset.labels
+        self.matcher_ = LabelMatcher(self.match).fit(documents, labels)
+        self.tower_: Tower | None = None
+        self.learned_: Tower | None = None
+        if self.dense_weight > 0:
+            tower = Tower.load(self.encoder, documents, labels, self.random_state, center=True)
+            self.tower_ = tower.index_labels(labels, self.index)
+        if self.learned_weight > 0:
+            learned = replace(self.learned, trainable=len(documents) > 0)
+            tower = learned_tower(learned, self.learn, dataset.without_pairs(), self.random_state)
+            self.learned_ = tower.index_labels(labels, self.index)
+
+    def _rank(self, documents: Documents, k: int) -> Ranking:
+        deep = min(max(k, CANDIDATES), len(self.labels_))
+        words, vectors, weights = self.matcher_.rank(documents, deep), [], []
+        if self.tower_ is not None:
+            vectors.append(self.tower_.rank(documents, deep))
+            weights.append(self.dense_weight * self._read(documents, self.tower_))
+        if self.learned_ is not None:
+            vectors.append(self.learned_.rank(documents, deep))
+            weights.append(np.full(len(documents), self.learned_weight, np.float32))
+        if not vectors:
+            return words.top(k)
+        if self.combine == "ranks":
+            return combined(by_rank(words), [by_rank(part) for part in vectors], weights, k)
+        return combined(words, vectors, [2 * weight for weight in weights], k)  # twice: a score is (1 + cosine) / 2
+
+    def _add_labels(self, labels: LabelSet, first: int) -> None:
+        self.matcher_.extend(labels)
+        for tower in (self.tower_, self.learned_):
+            if tower is not None:
+                tower.add_labels(labels, first)
+
+    def _read(self, documents: Documents, tower: Tower) -> FloatArray:
+        """How much an encoder's word counts: by the share of the document that it reads."""
+        limit = getattr(tower.encoder.module, "limit", None)
+        if limit is None:
+            return np.ones(len(documents), np.float32)
+        n_tokens = TOKENS_PER_WORD * np.array([1 + text.count(" ") for text in documents.full_texts], np.float32)
+        return np.asarray(LEAST_READ + (1 - LEAST_READ) * np.minimum(1, limit / n_tokens), np.float32)
+
+    def _state(self) -> State:
+        parts = {"tower": self.tower_, "learned": self.learned_}
+        state = self.matcher_.state("match")
+        for name, tower in parts.items():
+            state |= {} if tower is None else tower.state(name)
+        return state
+
+    def _restore(self, state: State) -> None:
+        from everylabel.methods.tower import Tower
+
+        self.matcher_ = LabelMatcher(self.match).restore("match", state)
+        self.tower_ = Tower.restore(self.encoder, "tower", state) if self.dense_weight > 0 else None
+        self.learned_ = Tower.restore(self.learned, "learned", state) if self.learned_weight > 0 else None
+
+
+def by_rank(ranking: Ranking) -> Ranking:
+    """The scores of reciprocal-rank fusion, from 1 down."""
+    places = (1 / (1 + np.arange(ranking.k, dtype=np.float32) / RANK_CONSTANT))[None]
+    return Ranking(ranking.ids, np.where(ranking.ids >= 0, places, -np.inf).astype(np.float32))
+
+
+def combined(words: Ranking, vectors: Sequence[Ranking], weights: Sequence[FloatArray], k: int) -> Ranking:
+    """(words + sum of weight x vectors) / (1 + sum of weights) of the labels of any part.
+
+    A label that a part has not has its lowest score; for words that is 0, they find every label that shares one.
+    O(candidates log candidates) a document.
+    """
+    lowest = [np.where(part.ids >= 0, part.scores, np.inf).min(axis=1, keepdims=True, initial=1) for part in vectors]
+    above = [
+        Ranking(part.ids, weight[:, None] * np.where(part.ids >= 0, part.scores - least, 0))
+        for part, least, weight in zip(vectors, lowest, weights, strict=True)
+    ]
+    base = sum(weight[:, None] * least for weight, least in zip(weights, lowest, strict=True))
+    found = Ranking.summed([words, *above], k)
+    return Ranking(found.ids, (found.scores + base) / (1 + sum(weights)[:, None]))  # type: ignore[index]

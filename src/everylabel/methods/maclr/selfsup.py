@@ -1,0 +1,259 @@
+"""The stages of self-supervised learning (the papers: maclr.py): batches, losses, schedules for the one loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from everylabel.data.dataset import Dataset, Documents
+from everylabel.data.splits import in_order_of_ids
+from everylabel.encoders.base import EncoderConfig, Tokens
+from everylabel.methods.tower import Tower, Towers
+from everylabel.progress import say, task
+from everylabel.text.matching import LabelMatcher, MatchConfig, label_texts
+from everylabel.train.batches import Corpus, drawn
+from everylabel.train.clusters import spherical_kmeans
+from everylabel.train.config import TrainConfig
+from everylabel.train.loop import Group, train
+from everylabel.train.losses import info_nce, label_regularisation, supervised_contrastive
+from everylabel.types import Csr, FloatArray, IntArray, LongArray
+
+if TYPE_CHECKING:
+    from everylabel.index.build import IndexKind
+    from everylabel.methods.maclr.maclr import SelfSupervision
+
+EPOCHS, FEWEST, MOST = 10, 30, 20_000  # of a stage: passes over the documents, and the bounds of its steps
+SEGMENT_WORDS = (40, 80)  # RTS
+STATIC_LR, TRANSFORMER_LR = 0.1, 2e-5
+CHUNK = 512
+
+
+class Pairs(NamedTuple):
+    """Texts x with their positives among texts y: the mask's, or row by row where there is no mask."""
+
+    x: Tokens
+    y: Tokens
+    y_is_document: bool = False
+    x_is_document: bool = True
+    mask: Any = None
+
+
+class Batch(NamedTuple):
+    pairs: dict[str, Pairs]
+    labels: Tokens | None = None  # negatives of the regularisation
+
+    def and_also(self, pairs: dict[str, Pairs]) -> Batch:
+        return Batch({**self.pairs, **pairs}, self.labels)
+
+
+def learned_tower(
+    encoder: EncoderConfig,
+    learn: SelfSupervision,
+    dataset: Dataset,
+    seed: int,
+    *,
+    match: MatchConfig | None = None,
+    center: bool = True,
+    index: IndexKind = "auto",
+    fine_tune: bool = True,
+) -> Tower:
+    """The encoder after both stages, and after fine-tuning where there are pairs; its labels are not in the index yet.
+
+    An encoder that is not trainable is the pretrained one. `match` is that of the TF-IDF view.
+    """
+    ordered = in_order_of_ids(dataset)
+    tower = Tower.load(encoder, ordered.documents, ordered.labels, seed, center=center)
+    if encoder.trainable:
+        learner = Learner(learn, tower, ordered, seed, index)
+        learner.stage_one()
+        learner.stage_two(match or MatchConfig())
+        if fine_tune and ordered.pairs is not None and ordered.pairs.nnz:
+            learner.fine_tune(ordered.pairs)
+    return tower
+
+
+class Learner:
+    """Trains a tower in place."""
+
+    def __init__(self, config: SelfSupervision, tower: Tower, dataset: Dataset, seed: int, index: IndexKind) -> None:
+        self.config, self.tower, self.dataset, self.seed, self.index = config, tower, dataset, seed, index
+        self.towers = Towers(tower.encoder.module, tower.mean)
+        texts, self.owners = label_texts(dataset.labels)
+        self.label_tokens = tower.encoder.tokenize(texts)
+        self.first_text = np.searchsorted(self.owners, np.arange(len(dataset.labels) + 1))
+        self.before: Callable[[int, np.random.Generator], Batch] | None = None  # batches of the stage before
+
+    def stage_one(self) -> None:
+        """Self-supervision on documents; on the labels' own texts where there are no documents."""
+        documents = self.dataset.documents
+        if not len(documents):
+            say("there are no training documents: learning from the labels' texts alone")
+            documents = Documents.of(label_texts(self.dataset.labels)[0])
+        corpus = Corpus.of(documents, self.tower.encoder)
+        if len(corpus) < 2:
+            say("fewer than two documents have words: nothing to learn from, the encoder stays as it is")
+            return
+        steps = self.steps(len(corpus))
+        self.run("stage-1", StageOne(self, corpus, steps), steps)
+
+    def stage_two(self, match: MatchConfig) -> None:
+        """Pseudo labels from both views; the encoder's are those after stage I."""
+        config, documents = self.config, self.dataset.documents
+        views: list[IntArray] = []
+        if not len(documents):
+            return
+        if config.pseudo_tfidf:
+            matcher = LabelMatcher(match).fit(documents, self.dataset.labels)
+            views.append(matcher.rank(documents, config.pseudo_labels).ids)
+        if config.pseudo_encoder:
+            self.tower.index_labels(self.dataset.labels, self.index)
+            views.append(self.tower.rank(documents, config.pseudo_labels).ids)
+        if views:
+            every = np.arange(len(self.dataset.labels))
+            self.learn_pairs("stage-2", *_pairs_of(np.concatenate(views, axis=1)), every, share=1.0)
+
+    def fine_tune(self, pairs: Csr) -> None:
+        """Eq. 3 on labelled documents, at half the learning rate, while what was learned before is trained on.
+
+        Only labels that have pairs are negatives here: of the others nobody knows whether they are true.
+        """
+        known = np.flatnonzero(np.bincount(pairs.indices, minlength=len(self.dataset.labels)))
+        self.learn_pairs("fine-tuning", np.asarray(pairs.indptr, np.int64), pairs.indices, known, share=0.5)
+
+    def learn_pairs(self, name: str, indptr: LongArray, labels: IntArray, others: LongArray, share: float) -> None:
+        """`others`: the labels that random negatives are drawn from."""
+        rows = np.flatnonzero(np.diff(indptr))
+        if not len(rows):
+            say(f"{name}: no document has a label to learn from, the encoder stays as it is")
+            return
+        tokens = self.tower.encoder.tokenize(self.dataset.documents.subset(rows).full_texts)
+        steps, before = self.steps(len(rows)), self.before if share < 1 else None
+
+        def batches(number: int, rng: np.random.Generator) -> Batch:
+            at = drawn(len(rows), self.config.batch_size, number, self.seed)
+            own = [labels[indptr[rows[i]] : indptr[rows[i] + 1]] for i in at]
+            random = others[rng.integers(len(others), size=self.config.label_negatives)]
+            columns = np.unique(np.concatenate([*own, random])).astype(np.int32)
+            mask = np.zeros((len(at), len(columns)), bool)
+            where = np.searchsorted(columns, np.concatenate(own))
+            mask[np.repeat(np.arange(len(at)), [len(row) for row in own]), where] = True
+            pairs = {name: Pairs(tokens.take(at), self.texts_of(columns, rng), mask=mask)}
+            return Batch(pairs) if before is None else before(number, rng).and_also(pairs)
+
+        self.run(name, batches, steps, share)
+
+    def run(self, name: str, batches: Any, steps: int, share: float = 1.0) -> None:
+        self.before = lambda number, rng: batches(number + steps, rng)  # goes on after its last step
+        static = self.tower.encoder.config.kind == "static"
+        lr = self.config.lr or (STATIC_LR if static else TRANSFORMER_LR)
+        groups = [Group(list(self.towers.parameters()), lr=lr * share, sparse=static)]
+        for _ in train(
+            self.towers, batches, self.loss, TrainConfig(steps=steps), groups=groups, seed=self.seed, name=name
+        ):
+            pass
+
+    def loss(self, towers: Any, batch: Batch) -> dict[str, Tensor]:
+        losses: dict[str, Tensor] = {}
+        temperature = self.config.temperature
+        for name, pairs in batch.pairs.items():
+            x = towers.documents(pairs.x) if pairs.x_is_document else towers.labels(pairs.x)
+            y = towers.documents(pairs.y) if pairs.y_is_document else towers.labels(pairs.y)
+            if pairs.mask is None:
+                losses[name] = info_nce(x, y, temperature)
+            else:
+                losses[name] = supervised_contrastive(x, y, pairs.mask, temperature)
+            if batch.labels is not None and "labels" not in losses:  # of the first kind of pairs, whose x are documents
+                twin, labels = towers.documents(pairs.x), towers.labels(batch.labels)
+                losses["labels"] = label_regularisation(x, twin, labels, temperature)
+        return losses
+
+    def steps(self, n: int) -> int:
+        if self.config.steps is not None:
+            return self.config.steps
+        return int(np.clip(EPOCHS * n / self.config.batch_size, FEWEST, MOST))
+
+    def texts_of(self, labels: IntArray, rng: np.random.Generator) -> Tokens:
+        """One of each label's texts, at random."""
+        first, last = self.first_text[labels], self.first_text[labels + 1]
+        return self.label_tokens.take(first + (rng.random(len(labels)) * (last - first)).astype(np.int64))
+
+
+class StageOne:
+    """Batches of stage I. The clusters are part of a checkpoint: they come from weights that are gone."""
+
+    def __init__(self, learner: Learner, corpus: Corpus, steps: int) -> None:
+        self.learner, self.corpus, self.total = learner, corpus, steps
+        self.clusters: IntArray = np.arange(len(corpus), dtype=np.int32)
+
+    def __call__(self, number: int, rng: np.random.Generator) -> Batch:
+        config, corpus = self.learner.config, self.corpus
+        if config.clustering:
+            self.update(number, rng)
+        rows = drawn(len(corpus), config.batch_size, number, self.learner.seed)
+        pairs = getattr(self, config.task)(rows, rng)
+        if not config.label_regularisation:
+            return Batch(pairs)
+        labels = rng.integers(len(self.learner.dataset.labels), size=config.label_negatives).astype(np.int32)
+        return Batch(pairs, self.learner.texts_of(labels, rng))
+
+    def titles(self, rows: LongArray, rng: np.random.Generator) -> dict[str, Pairs]:
+        texts, titles = self.corpus.pairs(rows, rng)
+        own = self.clusters[rows]
+        return {"titles": Pairs(texts, titles, mask=own[:, None] == own if self.learner.config.clustering else None)}
+
+    def twins(self, rows: LongArray, _rng: np.random.Generator) -> dict[str, Pairs]:
+        texts = self.corpus.tokens.take(rows)
+        return {"twins": Pairs(texts, texts, y_is_document=True)}
+
+    def segments(self, rows: LongArray, rng: np.random.Generator) -> dict[str, Pairs]:
+        """RTS: title and segment, two segments, title and title, label and label."""
+        one, other = (self.corpus.segments(rows, SEGMENT_WORDS, rng) for _ in range(2))
+        _, titles = self.corpus.pairs(rows, rng)
+        labels = rng.permutation(len(self.learner.dataset.labels))[: len(rows)].astype(np.int32)
+        return {
+            "title-segment": Pairs(one, titles),
+            "segment-segment": Pairs(one, other, y_is_document=True),
+            "title-title": Pairs(titles, titles, x_is_document=False),
+            "label-label": Pairs(
+                self.learner.texts_of(labels, rng), self.learner.texts_of(labels, rng), x_is_document=False
+            ),
+        }
+
+    def update(self, number: int, rng: np.random.Generator) -> None:
+        """Algorithm 1: K doubles every tenth of the steps, clusters are made anew every twentieth, until the half."""
+        every = max(1, self.total // 20)
+        if number >= self.total // 2:
+            self.clusters = np.arange(len(self.corpus), dtype=np.int32)
+        elif number % every == 0:
+            config = self.learner.config
+            first = config.first_clusters or min(config.batch_size**2 // 32, len(self.corpus) // 8)
+            n_clusters = min(max(first, 1) << (number // (2 * every)), len(self.corpus))
+            self.clusters = spherical_kmeans(self.vectors(), n_clusters, rng)
+
+    def vectors(self) -> FloatArray:
+        towers, tokens = self.learner.towers, self.corpus.tokens
+        parts = []
+        towers.eval()
+        with torch.inference_mode(), task("clusters", tokens.n_rows) as advance:
+            for first in range(0, tokens.n_rows, CHUNK):
+                rows = np.arange(first, min(first + CHUNK, tokens.n_rows))
+                parts.append(towers.documents(tokens.take(rows)).cpu().numpy())
+                advance(len(rows))
+        return np.concatenate(parts)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"clusters": self.clusters}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.clusters = state["clusters"]
+
+
+def _pairs_of(ids: IntArray) -> tuple[LongArray, IntArray]:
+    """Each row's different labels, as indptr and labels."""
+    rows = [np.unique(row[row >= 0]) for row in ids]
+    indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+    return indptr, np.concatenate(rows).astype(np.int32)

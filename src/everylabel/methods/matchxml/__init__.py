@@ -1,0 +1,1 @@
+"""MatchXML and XR-Transformer: an encoder fine-tuned down a tree of labels."""

@@ -1,0 +1,239 @@
+"""MatchXML and XR-Transformer: an encoder fine-tuned down a tree of labels, its vectors beside TF-IDF in a ranker.
+
+"MatchXML: An Efficient Text-label Matching Framework for Extreme Multi-label Text Classification". label2vec and its
+tree (tree/label2vec.py), level-by-level fine-tuning with text-label matching (levels.py), features = TF-IDF |
+fine-tuned | static sentence embedding, and the linear ranker on them (linear/ranker.py) down a tree that is refined:
+made from the fine-tuned vectors of each label's documents. XR-Transformer ("Fast Multi-Resolution Transformer
+Fine-tuning for Extreme Multi-label Text Classification") is the same without label2vec, matching and sentence
+embedding.
+
+Deviations: cosine instead of the dot product in eq. 4 and 5, static token embeddings as the default encoder (a whole
+document instead of its first 128 tokens), dense features of half the length of TF-IDF's, no tree in the linear ranker
+for up to 10,000 labels, and else its settings of xr-linear; rare labels are favoured a little (rare.py). Labels without
+pairs are not in the tree. Cost: that of a linear ranker with 640 words more in each document, and of the fine-tuning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from everylabel.data.dataset import Dataset, Documents
+from everylabel.data.splits import in_order_of_ids, ranks
+from everylabel.encoders.base import EncoderConfig
+from everylabel.errors import ConfigError
+from everylabel.linear.ranker import LinearRanker
+from everylabel.linear.solver import Features, SolverConfig
+from everylabel.methods.base import Method, State
+from everylabel.methods.rare import CANDIDATES, check_rare_weight, favour_rare
+from everylabel.progress import say
+from everylabel.states import below, under
+from everylabel.text.matching import require_texts
+from everylabel.text.tfidf import DocumentFeatures, TfidfConfig
+from everylabel.tree.build import build_tree, flat_tree, pifa
+from everylabel.tree.label2vec import Label2VecConfig, completed, label2vec
+from everylabel.types import Csr, FloatArray, IntArray, Ranking
+
+if TYPE_CHECKING:
+    from everylabel.encoders.base import Encoder
+
+MOST_FLAT, LEAF_SIZE = 10_000, 400  # labels
+
+
+@dataclass(kw_only=True)
+class FineTuning:
+    """How the encoder is fine-tuned at each level of the tree."""
+
+    epochs: float = 4.0  # of each level; 0: the encoder stays as it is
+    batch_size: int = 256
+    negatives: int = 48  # other nodes a document is compared with
+    beam: int = 10  # branches of the level above that they are taken from
+    leaf_size: int = 16  # labels that are siblings at the bottom of the tree of this part
+    arity: int = 16
+    matching: bool = True  # text-label matching at the last level; False: squared hinge there, too
+    balance: float = 1.0  # lambda of eq. 6: 1 text to label, 0 label to text
+    temperature: float = 0.05
+    lr: float | None = None  # of the encoder; None: 0.01 for static embeddings, 0.00005 for transformers
+    head_lr: float = 1e-3
+
+    def check(self) -> None:
+        if self.epochs < 0 or min(self.batch_size, self.negatives, self.beam) < 1:
+            raise ConfigError("fine_tuning: epochs must not be negative; batch_size, negatives and beam at least 1")
+        if min(self.leaf_size, self.arity) < 2:
+            raise ConfigError(
+                f"fine_tuning: leaf_size and arity must be at least 2; got {self.leaf_size} and {self.arity}"
+            )
+        if not 0 <= self.balance <= 1:
+            raise ConfigError(f"fine_tuning.balance must be from 0 to 1; got {self.balance}")
+        if self.temperature <= 0 or self.head_lr <= 0 or (self.lr is not None and self.lr <= 0):
+            raise ConfigError("fine_tuning: temperature, lr and head_lr must be above 0")
+
+
+@dataclass(kw_only=True)
+class MatchXml(Method):
+    """Score = product of probabilities down the tree, as in `xr-linear`; of an ensemble their mean."""
+
+    name: ClassVar[str] = "matchxml"
+
+    tfidf: TfidfConfig = field(default_factory=TfidfConfig)
+    solver: SolverConfig = field(default_factory=SolverConfig)
+    tree: Literal["label2vec", "pifa"] = "label2vec"  # what the first tree is made from
+    label2vec: Label2VecConfig = field(default_factory=Label2VecConfig)
+    encoder: EncoderConfig = field(default_factory=EncoderConfig)
+    fine_tuning: FineTuning = field(default_factory=FineTuning)
+    tuned_weight: float = 0.5  # of the fine-tuned vector beside TF-IDF; 0: without
+    sentence: EncoderConfig = field(
+        default_factory=lambda: EncoderConfig(kind="minilm", max_tokens=64, onnx=True, trainable=False)
+    )
+    sentence_weight: float = 0.5  # of the static sentence embedding; 0: without
+    leaf_size: int | None = None  # of the linear ranker's tree; None: no tree for up to 10,000 labels, else 400
+    arity: int = 16
+    beam: int = 10
+    matcher_negatives: bool = True
+    members: int = 1  # of the ensemble: each with a tree and a fine-tuned encoder of its own
+    rare_weight: float = 0.2  # how much of a label's frequency is taken away, see rare.py; 0: nothing, as in the paper
+
+    def check(self) -> None:
+        for part in (self.tfidf, self.solver, self.label2vec, self.encoder, self.fine_tuning, self.sentence):
+            part.check()
+        check_rare_weight(self.rare_weight)
+        if (self.leaf_size is not None and self.leaf_size < 2) or self.arity < 2 or self.beam < 1 or self.members < 1:
+            raise ConfigError("leaf_size and arity must be at least 2, beam and members at least 1")
+        if self.tuned_weight < 0 or self.sentence_weight < 0:
+            raise ConfigError(
+                f"tuned_weight and sentence_weight must not be negative; got {self.tuned_weight} "
+                f"and {self.sentence_weight}"
+            )
+
+    def _fit(self, dataset: Dataset) -> None:
+        from everylabel.encoders.build import load_encoder
+
+        require_texts(dataset.documents)
+        ordered, columns = in_order_of_ids(dataset), np.argsort(ranks(dataset.labels.ids))
+        pairs, texts = ordered.required_pairs, ordered.documents.full_texts
+        labels = np.flatnonzero(ordered.counts > 0).astype(np.int32)
+        self.features_ = DocumentFeatures(self.tfidf)
+        X = self.features_.fit_transform(ordered.documents)
+        self.sentence_ = load_encoder(self.sentence) if self.sentence_weight > 0 else None
+        sentences = None if self.sentence_ is None else self.sentence_.encode(texts)
+        self.members_: list[Member] = []
+        for number in range(self.members):
+            member = Member(self, self.random_state + number)
+            member.fit(X, sentences, pairs, labels, ordered.documents)
+            member.ranker.tree_ = replace(
+                member.ranker.tree_, order=columns[member.ranker.tree_.order].astype(np.int32)
+            )
+            self.members_.append(member)
+
+    def _rank(self, documents: Documents, k: int) -> Ranking:
+        require_texts(documents)
+        X = self.features_.transform(documents)
+        sentences = None if self.sentence_ is None else self.sentence_.encode(documents.full_texts)
+
+        def ranked(depth: int) -> Ranking:
+            if len(self.members_) == 1:
+                return self.members_[0].rank(X, sentences, documents, depth)
+            deep = max(depth, CANDIDATES)
+            return Ranking.mean([member.rank(X, sentences, documents, deep) for member in self.members_], depth)
+
+        return favour_rare(ranked, self.counts_, self.rare_weight, k)
+
+    def _state(self) -> State:
+        state = self.features_.state("tfidf")
+        if self.sentence_ is not None:
+            state |= under("sentence", self.sentence_.state())
+        for i, member in enumerate(self.members_):
+            state |= under(f"member{i}", member.state())
+        return state
+
+    def _restore(self, state: State) -> None:
+        from everylabel.encoders.build import restore_encoder
+
+        self.features_ = DocumentFeatures(self.tfidf).restore("tfidf", state)
+        self.sentence_ = None
+        if self.sentence_weight > 0:
+            self.sentence_ = restore_encoder(self.sentence, below(state, "sentence"))
+        self.members_ = [
+            Member(self, self.random_state + i).restore(below(state, f"member{i}")) for i in range(self.members)
+        ]
+
+
+@dataclass(kw_only=True)
+class XrTransformer(MatchXml):
+    """Without what MatchXML adds."""
+
+    name: ClassVar[str] = "xr-transformer"
+
+    tree: Literal["label2vec", "pifa"] = "pifa"
+    fine_tuning: FineTuning = field(default_factory=lambda: FineTuning(matching=False))
+    sentence_weight: float = 0.0
+
+
+class Member:
+    """One model of an ensemble: a fine-tuned encoder, and the linear ranker on its features."""
+
+    def __init__(self, config: MatchXml, seed: int) -> None:
+        self.config, self.seed = config, seed
+        self.encoder: Encoder | None = None
+        self.ranker = LinearRanker(
+            solver=config.solver, beam=config.beam, matcher_negatives=config.matcher_negatives, random_state=seed
+        )
+
+    def fit(self, X: Csr, sentences: FloatArray | None, pairs: Csr, labels: IntArray, documents: Documents) -> None:
+        own, tuned = pairs[:, labels], None
+        if self.config.tuned_weight > 0:
+            tuned = self.tuned(X, own, documents)
+        features = self.joined(X, tuned, sentences)
+        tree, leaf_size = flat_tree(labels), self.config.leaf_size
+        if len(labels) > (leaf_size or MOST_FLAT):
+            vectors = pifa(X, own) if tuned is None else own.T @ tuned
+            rng = np.random.default_rng(self.seed)
+            settings = {"leaf_size": leaf_size or LEAF_SIZE, "arity": self.config.arity}
+            tree = build_tree(vectors, labels, rng=rng, **settings)
+        self.ranker.fit(features, pairs, tree)
+
+    def tuned(self, X: Csr, own: Csr, documents: Documents) -> FloatArray:
+        """The documents' vectors by the fine-tuned encoder."""
+        from everylabel.encoders.build import load_encoder
+        from everylabel.methods.matchxml.levels import Levels
+
+        config, texts = self.config.fine_tuning, documents.full_texts
+        self.encoder = load_encoder(self.config.encoder, texts)
+        if config.epochs > 0 and self.config.encoder.trainable:
+            settings = {"leaf_size": config.leaf_size, "arity": config.arity}
+            rng = np.random.default_rng(self.seed)
+            tree = build_tree(self.label_vectors(X, own), np.arange(own.shape[1], dtype=np.int32), rng=rng, **settings)
+            Levels(config, self.encoder, texts, self.seed).fine_tune(own, tree)
+        return self.encoder.encode(texts)
+
+    def label_vectors(self, X: Csr, own: Csr) -> Any:
+        if self.config.tree == "pifa":
+            return pifa(X, own)
+        vectors, known = label2vec(own, self.config.label2vec, self.seed)
+        if not known.any():
+            say("no document has two labels: the tree is made from the labels' documents instead of label2vec")
+            return pifa(X, own)
+        return vectors if known.all() else completed(vectors, known, pifa(X, own))
+
+    def joined(self, X: Csr, tuned: FloatArray | None, sentences: FloatArray | None) -> Features:
+        weighted = [(tuned, self.config.tuned_weight), (sentences, self.config.sentence_weight)]
+        parts = [np.float32(weight) * part for part, weight in weighted if part is not None]
+        return Features.of(X, np.concatenate(parts, axis=1) if parts else None)
+
+    def rank(self, X: Csr, sentences: FloatArray | None, documents: Documents, k: int) -> Ranking:
+        tuned = None if self.encoder is None else self.encoder.encode(documents.full_texts)
+        return self.ranker.rank(self.joined(X, tuned, sentences), k)
+
+    def state(self) -> dict[str, Any]:
+        encoder = {} if self.encoder is None else self.encoder.state()
+        return under("encoder", encoder) | under("ranker", self.ranker.state())
+
+    def restore(self, state: dict[str, Any]) -> Member:
+        from everylabel.encoders.build import restore_encoder
+
+        if self.config.tuned_weight > 0:
+            self.encoder = restore_encoder(self.config.encoder, below(state, "encoder"))
+        self.ranker.restore(below(state, "ranker"))
+        return self

@@ -1,0 +1,168 @@
+"""The torch modules of the one-sided family (the paper: onesided.py): a document side, and four label sides.
+
+A label side gives each label an output vector, which documents are compared with by the cosine, and for attention a
+query. Labels are numbered as in training (onesided_learning.py).
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from everylabel.encoders.base import Tokens
+from everylabel.encoders.static import StaticModule
+from everylabel.methods.depl.dual import linear
+from everylabel.methods.onesided.attention import SHORT, TokenRows, attended_cosines
+from everylabel.types import FloatArray, IntArray
+
+
+class Read(NamedTuple):
+    """Documents as they are read once: unit vectors, and for attention their tokens."""
+
+    vectors: Tensor
+    tokens: TokenRows | None
+
+
+class DocumentSide(nn.Module):
+    """An encoder, centred, with one residual layer; or its tokens for attention, where labels have layers enough."""
+
+    def __init__(self, encoder: nn.Module, mean: FloatArray, *, layer: bool, attention: bool) -> None:
+        super().__init__()
+        self.encoder, self.attention = encoder, attention
+        dim: int = encoder.dim  # type: ignore[assignment]
+        self.layer = linear(dim, dim) if layer and not attention else None
+        self.mean: Tensor
+        self.register_buffer("mean", torch.tensor(mean))  # a copy, aligned: else sums differ in their last digit
+
+    def forward(self, tokens: Tokens) -> Tensor:
+        return self.read(tokens).vectors
+
+    def read(self, tokens: Tokens) -> Read:
+        """A transformer's states are computed once for both."""
+        if not self.attention:
+            return Read(self._unit(self.encoder(tokens)), None)
+        if isinstance(self.encoder, StaticModule):
+            return Read(self._unit(self.encoder(tokens)), self._distinct(self.encoder, tokens))
+        states, inside = self._states(tokens)
+        rows = TokenRows(
+            states[inside],
+            torch.arange(int(inside.sum()), device=states.device),
+            torch.zeros(int(inside.sum()), device=states.device),
+            np.concatenate([[0], np.cumsum(inside.sum(dim=1).cpu().numpy())]).astype(np.int64),
+        )
+        mean = (states * inside[..., None]).sum(dim=1) / inside.sum(dim=1, keepdim=True).clamp(min=1)
+        return Read(self._unit(mean), rows)
+
+    def cosines(self, tokens: TokenRows, queries: Tensor, outputs: Tensor, sets: Tensor) -> Tensor:
+        """(documents, labels of a document): of the tokens as each label sees them, and its output vector."""
+        return attended_cosines(tokens, queries, outputs, self.mean, sets)
+
+    def _unit(self, pooled: Tensor) -> Tensor:
+        vectors = unit(pooled) - self.mean
+        if self.layer is not None:
+            vectors = vectors + self.layer(vectors)
+        return unit(vectors)
+
+    def _distinct(self, encoder: StaticModule, tokens: Tokens) -> TokenRows:
+        """Each distinct token once. While training some are left out, as they are of the sum; never all of a text."""
+        ids, counts, offsets = encoder.distinct(tokens)
+        table = encoder.embedding.weight
+        bias = torch.from_numpy(np.log(counts, dtype=np.float32))
+        if self.training and encoder.dropout > 0:
+            dropped = (torch.rand(len(ids)) < encoder.dropout).numpy()
+            lengths = np.diff(offsets)
+            lost = np.bincount(np.repeat(np.arange(len(lengths)), lengths), dropped, minlength=len(lengths))
+            dropped &= np.repeat(lost < lengths, lengths)
+            bias[torch.from_numpy(dropped)] = -torch.inf
+        at = torch.from_numpy(ids.astype(np.int64))
+        return TokenRows(table, at.to(table.device), bias.to(table.device), offsets, sparse=True)
+
+    def _states(self, tokens: Tokens) -> tuple[Tensor, Tensor]:
+        """A transformer's states, and which of them are the text's own: special tokens explain nothing."""
+        encoder: Any = self.encoder
+        states, mask = encoder.states(tokens)
+        columns = torch.arange(mask.shape[1])
+        before, after = len(encoder.prefix), len(encoder.suffix)
+        inside = mask & (columns >= before) & (columns < mask.sum(dim=1, keepdim=True) - after)
+        return states, inside.to(states.device)
+
+
+class Seen(NamedTuple):
+    """Labels as a step needs them: unit output vectors, and queries where there is attention."""
+
+    outputs: Tensor
+    queries: Tensor | None
+
+
+class FreeLabels(nn.Module):
+    """Weights of their own for each label that has documents; its query starts at 0: all tokens count alike."""
+
+    def __init__(self, start: FloatArray, *, attention: bool) -> None:
+        super().__init__()
+        self.output = nn.Parameter(torch.from_numpy(start.copy()))
+        self.query = nn.Parameter(torch.zeros_like(self.output)) if attention else None
+
+    def forward(self, labels: IntArray) -> Seen:
+        at = torch.from_numpy(labels.astype(np.int64)).to(self.output.device)
+        return Seen(unit(self.output[at]), None if self.query is None else self.query[at])
+
+
+class FrozenLabels(nn.Module):
+    """Vectors that were computed once, and one trained projection (two with attention), shared by all labels."""
+
+    def __init__(self, vectors: FloatArray, projection: FloatArray, *, attention: bool) -> None:
+        super().__init__()
+        self.vectors: Tensor
+        self.register_buffer("vectors", torch.from_numpy(vectors))
+        self.output = started(projection)
+        self.query = started(projection) if attention else None
+
+    def forward(self, labels: IntArray) -> Seen:
+        own = self.vectors[torch.from_numpy(labels.astype(np.int64)).to(self.vectors.device)]
+        return Seen(unit(self.output(own)), None if self.query is None else self.query(own))
+
+
+class ReadLabels(nn.Module):
+    """An encoder that is trained reads the labels' texts in each step: the documents' own, or a second one."""
+
+    def __init__(self, documents: DocumentSide, texts: Tokens, *, second: bool, attention: bool) -> None:
+        super().__init__()
+        self.texts = texts
+        self.encoder = deepcopy(documents.encoder) if second else documents.encoder
+        self.layer = deepcopy(documents.layer) if second else documents.layer
+        dim: int = documents.encoder.dim  # type: ignore[assignment]
+        self.query = started(np.eye(dim, dtype=np.float32)) if attention else None
+
+    def forward(self, labels: IntArray) -> Seen:
+        own = unit(self.encoder(self.texts.take(labels)))
+        outputs = own if self.layer is None else unit(own + self.layer(own))
+        return Seen(outputs, None if self.query is None else self.query(own))
+
+
+LabelModule = FreeLabels | FrozenLabels | ReadLabels
+
+
+def unit(vectors: Tensor) -> Tensor:
+    """Vectors of length 1 along the last dimension."""
+    return functional.normalize(vectors, dim=-1, eps=SHORT)
+
+
+def started(projection: FloatArray) -> nn.Linear:
+    """A linear layer that starts as this matrix (out x in)."""
+    layer = linear(projection.shape[1], projection.shape[0])
+    with torch.no_grad():
+        layer.weight.copy_(torch.from_numpy(projection))
+    return layer
+
+
+def aligned(labels: FloatArray, targets: FloatArray) -> FloatArray:
+    """The projection (out x in) from vectors of one encoder to those of another, by ridge regression."""
+    own = labels.astype(np.float64)
+    square = own.T @ own
+    square += np.eye(len(square)) * max(1e-3 * float(np.trace(square)) / len(square), 1e-9)
+    return np.asarray(np.linalg.solve(square, own.T @ targets.astype(np.float64)).T, np.float32)

@@ -1,0 +1,349 @@
+"""One-sided fine-tuning: `of-de`, `of-lan`, and what they are compared with: `ova-clf`, `lan`, `dpr`, `dexml`.
+
+"Preserving Zero-shot Capability in Supervised Fine-tuning for Multi-label Text Classification". Documents are read by
+an encoder that is trained (eq. 1) and compared by the cosine with one vector a label (eq. 3). One family (figure 5):
+- label side: `free` weights a label; a `second` encoder, trained; the `same` encoder; a `frozen` encoder, whose vectors
+  are computed once, and a trained linear projection (eq. 2). What is frozen cannot collapse, so labels that nobody has
+  used stay where their texts put them.
+- pooling: the encoder's own, or label-wise attention (section 4.3): a query a label, free or a second projection of the
+  label's vector; the score is the cosine of the tokens as the label sees them and the label's vector.
+- auxiliary loss (eq. 4): each label's text is also a document whose one label is itself.
+- labels that nobody has used among the negatives, or not (section 4.5, appendix D).
+
+| name | label side | attention | auxiliary |
+|---|---|---|---|
+| ova-clf, lan | free | no, yes | 0 |
+| dpr, dexml | second, same | no | 0 |
+| of-de, of-lan | frozen | no, yes | 1 |
+
+Not in the paper: loss, temperature, pooling. Here: decoupled softmax over all seen labels, or a random part of them,
+temperature 0.05, as in "Dual-Encoders for Extreme Multi-label Classification" (DEXML). Deviations, beside encoders:
+- Documents are centred (tower.py) and, without attention, have one residual layer (`document_layer`).
+- The frozen encoder is the documents' own before training, and the projections start as the identity. Another one is a
+  setting (`label_encoder`): its projection starts as the ridge regression to the documents' encoder on label texts.
+- Free weights start as the mean of the label's documents, free queries as 0; there are no constants, as in all cosines.
+- Attention is asked for a label set a document: its labels, and wrong ones of those that its pooled vector is nearest
+  to. All other labels count in the loss as the pooled vector has them, which is trained beside it by the same loss; at
+  the end it gives shortlists to attention. The score is the mean of both cosines (`pooled_share`).
+- A label's frequency adds to its logit (`frequency_weight`), so that cosines need not say it: frequent labels come
+  first where texts say little, and unseen ones are not pushed away. Ranking puts a document's best 100 in that order,
+  with less of it, so that rare labels come up where it costs next to nothing (`rare_weight`).
+- Special tokens of a transformer have no part in attention.
+- `unseen_negatives` is off: labels that nobody has used are read in the auxiliary loss only (`unseen_auxiliary`).
+- A label's text is its name, alternative names and description, cut to `label_tokens`.
+Labels that nobody has used are not ranked by `ova-clf` and `lan`: they have no weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
+from everylabel.data.splits import hold_out_documents, hold_out_labels, in_order_of_ids, ranks
+from everylabel.encoders.base import EncoderConfig
+from everylabel.errors import ConfigError, DataError
+from everylabel.index.build import IndexKind
+from everylabel.methods.base import Method, State
+from everylabel.methods.depl.depl import Learning, seen_first
+from everylabel.methods.onesided.spread import row_of
+from everylabel.methods.rare import check_rare_weight
+from everylabel.methods.words.linear import seen_labels
+from everylabel.states import below, under
+from everylabel.text.matching import require_texts
+from everylabel.types import Csr, FloatArray, IntArray, LongArray, Ranking
+
+if TYPE_CHECKING:
+    from everylabel.encoders.base import Encoder, Tokens
+    from everylabel.methods.onesided.learning import Pairs
+    from everylabel.methods.onesided.module import DocumentSide, LabelModule
+    from everylabel.methods.onesided.ranker import OneSidedRanker, Span
+    from everylabel.methods.onesided.reader import LabelReader
+
+LabelSide = Literal["free", "second", "same", "frozen"]
+MOST_HELD_OUT = 1_000  # documents of an evaluation
+WEIGHED = 100  # labels that their frequency puts in another order; it takes no label's place among them
+
+
+class Held(NamedTuple):
+    """What evaluations look at: documents, their labels, and which labels were hidden from training."""
+
+    documents: Documents
+    truth: Csr
+    hidden: Any
+
+
+@dataclass(kw_only=True)
+class OfDe(Method):
+    """Score = (1 + cosine) / 2, less for rare labels. Fit: epochs x (tokens + documents x labels x dim)."""
+
+    name: ClassVar[str] = "of-de"
+
+    encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(lexical=768))
+    label_side: LabelSide = "frozen"
+    label_encoder: str = ""  # of a frozen label side: a transformer's name or folder; "": the documents' own, untrained
+    attention: bool = False
+    document_layer: bool = True  # a residual layer on documents; not with attention
+    auxiliary: float = 1.0  # weight of eq. 4, the paper's lambda; 0: without
+    unseen_negatives: bool = False  # labels that nobody has used are wrong for every document
+    unseen_auxiliary: bool = True  # they are among the label texts of eq. 4
+    learn: Learning = field(default_factory=lambda: Learning(epochs=5.0, batch_size=256))
+    weight_decay: float = 0.01  # of layers and transformers
+    temperature: float = 0.05
+    label_tokens: int = 64  # of a label's text
+    labels_per_batch: int | None = None  # None: 5,000; 500 where a transformer reads them in each step
+    hard_negatives: int = 8  # of a document, for attention: half of them its best wrong labels
+    pooled_share: float = 0.5  # of the pooled vector's cosine in a score with attention; 0: attention alone
+    frequency_weight: float = 0.5  # of ln(1 + training documents) of a label, beside cosine / temperature
+    rare_weight: float = 0.3  # how much of that is taken away again in a ranking; 0: as in training
+    shortlist: int = 200  # labels of a document that attention puts in order
+    index: IndexKind = "auto"
+    evaluations: int = 0  # while training, into history_; above 0, documents and labels are held out for them
+    held_out: float = 0.05  # share of the documents and of the labels
+
+    @classmethod
+    def paper(cls) -> Self:
+        """The paper's settings for EURLEX57K, on eight GPUs; the rate is the middle one of its three."""
+        encoder = EncoderConfig(kind="distilbert-base-uncased", max_tokens=512)
+        learn = Learning(epochs=50, batch_size=256, lr=5e-5, layer_lr=5e-5)
+        settings: dict[str, Any] = {"document_layer": False, "unseen_negatives": True, "labels_per_batch": 1_000_000}
+        settings |= {"pooled_share": 0.0, "frequency_weight": 0.0, "rare_weight": 0.0}
+        if cls().label_side == "frozen":
+            settings["label_encoder"] = "Salesforce/SFR-Embedding-2_R"
+        return cls(encoder=encoder, learn=learn, **settings)
+
+    def check(self) -> None:
+        self.encoder.check()
+        self.learn.check("learn")
+        if self.encoder.passages != "first":
+            raise ConfigError(
+                f"{self.name} reads a document as one text: encoder.passages must be 'first'; "
+                f"got {self.encoder.passages!r}"
+            )
+        if self.label_encoder and self.label_side != "frozen":
+            raise ConfigError(
+                f"label_encoder is for label_side='frozen'; got {self.label_encoder!r} with {self.label_side!r}"
+            )
+        if self.temperature <= 0 or self.auxiliary < 0 or self.weight_decay < 0:
+            raise ConfigError(
+                "temperature must be above 0, auxiliary and weight_decay 0 or more; "
+                f"got {self.temperature}, {self.auxiliary} and {self.weight_decay}"
+            )
+        counts = {name: getattr(self, name) for name in ("label_tokens", "shortlist")} | {"labels": self.most_labels}
+        if min(counts.values()) < 1:
+            raise ConfigError(f"label_tokens, shortlist and labels_per_batch must be at least 1; got {counts}")
+        if self.hard_negatives < 0 or self.evaluations < 0 or self.frequency_weight < 0:
+            raise ConfigError(
+                "hard_negatives, evaluations and frequency_weight must be 0 or more; "
+                f"got {self.hard_negatives}, {self.evaluations} and {self.frequency_weight}"
+            )
+        check_rare_weight(self.rare_weight)
+        if not 0 < self.held_out < 1 or not 0 <= self.pooled_share < 1:
+            raise ConfigError(
+                "held_out is a share above 0 and below 1, pooled_share one from 0 and below 1; "
+                f"got {self.held_out} and {self.pooled_share}"
+            )
+
+    @property
+    def most_labels(self) -> int:
+        if self.labels_per_batch is not None:
+            return self.labels_per_batch
+        return 500 if self.encoder.kind != "static" and self.label_side in ("second", "same") else 5_000
+
+    def _fit(self, dataset: Dataset) -> None:
+        from everylabel.methods.onesided.learning import Learner
+        from everylabel.methods.onesided.module import DocumentSide
+        from everylabel.methods.onesided.ranker import OneSidedRanker, label_vectors
+        from everylabel.methods.tower import Tower
+
+        require_texts(dataset.documents)
+        data, held = self._held_out(dataset)
+        ordered, order, n_seen = in_order_of_ids(data), seen_first(data), len(seen_labels(data))
+        tower = Tower.load(self.encoder, ordered.documents, ordered.labels, self.random_state, center=True)
+        encoder = tower.encoder
+        encoder.module.requires_grad_(self.encoder.trainable)
+        side = DocumentSide(encoder.module, tower.mean, layer=self.document_layer, attention=self.attention)
+        texts = [text_of(data.labels[int(i)]) for i in order]
+        pairs = self._pairs(data, encoder, encoder.tokenize(texts, self.label_tokens), order, n_seen)
+        labels, reader = self._labels(encoder, side, pairs, texts)
+        ranked = order[:n_seen] if self.label_side == "free" else order
+
+        def ranker() -> OneSidedRanker:
+            made = OneSidedRanker(encoder, side, self.shortlist, self.pooled_share)
+            return made.index_labels(self.index, labels, ranked, len(dataset.labels))
+
+        def watch(step: int) -> dict[str, Any]:
+            found = self._weighed(ranker().rank(encoder.tokenize(held.documents.full_texts), 100), data.counts, 100)
+            vectors, _ = label_vectors(labels, len(ranked))
+            return row_of(step, found, held.truth, held.hidden, vectors, n_seen)
+
+        learner = Learner(side, labels, pairs, self)
+        self.history_: list[dict[str, Any]] = learner.learn(watch if self.evaluations else None)
+        self.ranker_ = ranker()
+        self.reader_ = reader.trained(labels)
+
+    def _add_labels(self, labels: LabelSet, first: int) -> None:
+        if self.label_side in ("free", "second"):  # no weights, or an encoder that is not kept: by their words
+            super()._add_labels(labels, first)
+            return
+        texts = [text_of(label) for label in labels.labels[first:]]
+        self.ranker_.add_labels(first, *self.reader_.read(texts, self.label_tokens, self.ranker_))
+
+    def _held_out(self, dataset: Dataset) -> tuple[Dataset, Held]:
+        """What is trained on, and what evaluations look at."""
+        hidden = np.zeros(len(dataset.labels), bool)
+        if not self.evaluations:
+            return dataset, Held(dataset.documents.subset([]), dataset.required_pairs[:0], hidden)
+        rest, chosen = hold_out_labels(dataset, share=self.held_out, seed=self.random_state)
+        hidden[chosen] = True
+        count = min(MOST_HELD_OUT, max(1, round(self.held_out * len(dataset))))
+        train, _ = hold_out_documents(rest, count=count, seed=self.random_state)
+        _, held = hold_out_documents(dataset, count=count, seed=self.random_state)
+        if not train.required_pairs.nnz:
+            raise DataError(f"{dataset.name}: nothing is left to learn from beside evaluations; set evaluations=0")
+        return train, Held(held.documents, held.required_pairs, hidden)
+
+    def _pairs(self, data: Dataset, encoder: Encoder, texts: Tokens, order: IntArray, n_seen: int) -> Pairs:
+        from everylabel.methods.onesided.learning import Pairs
+
+        by_id = np.argsort(ranks(data.documents.ids))
+        rows = by_id[np.diff(data.required_pairs.indptr)[by_id] > 0]
+        documents = encoder.tokenize(data.documents.subset(rows).full_texts)
+        return Pairs(documents, texts, csr_matrix(data.required_pairs[rows][:, order]), n_seen)
+
+    def _labels(
+        self, encoder: Encoder, side: DocumentSide, pairs: Pairs, texts: list[str]
+    ) -> tuple[LabelModule, LabelReader]:
+        from everylabel.encoders.build import load_encoder
+        from everylabel.methods.onesided.module import FreeLabels, FrozenLabels, ReadLabels, aligned
+        from everylabel.methods.onesided.reader import LabelReader
+
+        if self.label_side == "free":
+            return FreeLabels(self._centroids(encoder, side, pairs), attention=self.attention), LabelReader.of(None)
+        if self.label_side != "frozen":
+            second = self.label_side == "second"
+            labels = ReadLabels(side, pairs.texts, second=second, attention=self.attention)
+            return labels, LabelReader.of(None)
+        own, projection = encoder.encode_tokens(pairs.texts), np.eye(encoder.dim, dtype=np.float32)
+        reader, vectors = LabelReader.of(encoder), own
+        if self.label_encoder:
+            other = load_encoder(self._label_encoder)
+            vectors, reader = other.encode_tokens(other.tokenize(texts, self.label_tokens)), LabelReader.of(other)
+            projection = aligned(vectors, own)
+        return FrozenLabels(vectors, projection, attention=self.attention), reader
+
+    @property
+    def _label_encoder(self) -> EncoderConfig:
+        """Of a frozen label side."""
+        return EncoderConfig(kind=self.label_encoder, trainable=False) if self.label_encoder else self.encoder
+
+    def _centroids(self, encoder: Encoder, side: DocumentSide, pairs: Pairs) -> FloatArray:
+        from everylabel.encoders.static import random_signs
+        from everylabel.vectors import unit_rows
+
+        vectors = unit_rows(encoder.encode_tokens(pairs.documents) - side.mean.numpy())
+        sums = unit_rows(pairs.truth[:, : pairs.n_seen].T @ vectors)
+        empty = ~sums.any(axis=1)  # documents of no known word
+        sums[empty] = random_signs(int(empty.sum()), encoder.dim)
+        return np.asarray(sums, np.float32)
+
+    def explain(self, text: str, label: str) -> list[Span]:
+        """The words of a text by how much of a label's attention (by its id) they have, most first; they sum to 1."""
+        self._require_fitted()
+        if not self.attention:
+            raise ConfigError(f"{self.name} has no attention to explain; fit of-lan, or set attention=true")
+        if label not in self.labels_.index:
+            raise DataError(f"label {label!r} is not in the model's vocabulary of {len(self.labels_):,} labels")
+        at = self.labels_.index[label]
+        if self.label_side == "free" and not self.ranker_.vectors["outputs"][at].any():
+            raise DataError(f"{self.name} has learned nothing of label {label!r}: no document had it; fit of-lan")
+        return self.ranker_.explain(text, at)
+
+    def _rank(self, documents: Documents, k: int) -> Ranking:
+        require_texts(documents)
+        found = self.ranker_.rank(self.ranker_.encoder.tokenize(documents.full_texts), max(k, WEIGHED))
+        return self._weighed(found, self.counts_, k)
+
+    def _weighed(self, found: Ranking, counts: LongArray, k: int) -> Ranking:
+        """The same labels with what their frequency adds to a cosine, less than in training; half of it to a score."""
+        prior = np.log1p(counts) - np.log1p(counts.max())
+        weight = max(0.0, self.frequency_weight - self.rare_weight)
+        scores = found.scores + weight * self.temperature / 2 * prior[found.ids]
+        return Ranking.best_of(found.ids, np.clip(scores, 0, 1), k)
+
+    def _state(self) -> State:
+        return self.ranker_.state("ranker") | under("reader", self.reader_.state()) | {"history": self.history_}
+
+    def _restore(self, state: State) -> None:
+        from everylabel.methods.onesided.ranker import OneSidedRanker
+        from everylabel.methods.onesided.reader import LabelReader
+
+        self.history_ = state["history"]
+        frozen = self._label_encoder if self.label_side == "frozen" else None
+        self.reader_ = LabelReader.restored(frozen, below(state, "reader"))
+        self.ranker_ = OneSidedRanker.restore(
+            self.encoder,
+            "ranker",
+            state,
+            layer=self.document_layer,
+            shortlist=self.shortlist,
+            pooled_share=self.pooled_share,
+        )
+
+
+@dataclass(kw_only=True)
+class OfLan(OfDe):
+    """of-de with label-wise attention: each label looks at the words of a document that matter to it."""
+
+    name: ClassVar[str] = "of-lan"
+
+    attention: bool = True
+
+
+@dataclass(kw_only=True)
+class OvaClf(OfDe):
+    """An encoder and free weights for each seen label."""
+
+    name: ClassVar[str] = "ova-clf"
+
+    label_side: LabelSide = "free"
+    auxiliary: float = 0.0
+
+
+@dataclass(kw_only=True)
+class Lan(OfDe):
+    """Label-wise attention with free queries and weights for each seen label."""
+
+    name: ClassVar[str] = "lan"
+
+    label_side: LabelSide = "free"
+    attention: bool = True
+    auxiliary: float = 0.0
+
+
+@dataclass(kw_only=True)
+class Dpr(OfDe):
+    """Two encoders, one of documents and one of label texts, both trained."""
+
+    name: ClassVar[str] = "dpr"
+
+    label_side: LabelSide = "second"
+    auxiliary: float = 0.0
+
+
+@dataclass(kw_only=True)
+class Dexml(OfDe):
+    """One encoder of documents and label texts, trained."""
+
+    name: ClassVar[str] = "dexml"
+
+    label_side: LabelSide = "same"
+    auxiliary: float = 0.0
+
+
+def text_of(label: Label) -> str:
+    """Name, alternative names and description, one a line."""
+    return "\n".join(part for part in (label.name, *label.alternatives, label.description) if part)

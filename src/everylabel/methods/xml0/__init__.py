@@ -1,0 +1,1 @@
+"""XML0: labels that nobody has used yet, from any classifier."""

@@ -1,0 +1,176 @@
+"""The two scores of XML0 for labels that a classifier cannot rank: labels fused into a new one, and likeness.
+
+`Candidates` has label vectors and what is needed to score some labels of the vocabulary for any document. Both scores
+are normalised per document: minus the mean, over the standard deviation, of a fixed sample of the vocabulary. So they
+can be mixed, and a label's score does not depend on which other candidates there are.
+Cost of a document: cap x candidates x dim for the products, the search of subsets.py, one of the label index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from everylabel.data.dataset import Documents, LabelSet
+from everylabel.methods.onesided.spread import ndcg_of_each
+from everylabel.methods.xml0.subsets import Best, Doubles, SearchKind, search
+from everylabel.parallel import for_each_part
+from everylabel.text.matching import label_texts
+from everylabel.types import Csr, FloatArray, LongArray, Ranking
+from everylabel.vectors import unit_rows
+
+if TYPE_CHECKING:
+    from everylabel.encoders.base import Encoder
+    from everylabel.methods.tower import Tower
+
+YARDSTICK = 256  # labels whose mean and spread are a document's measure
+WEIGHTS = np.arange(21) / 20
+RESAMPLES = 200  # of a rehearsal's documents
+_LEAST_SPREAD = 1e-6  # of scores: less is rounding
+
+
+class Scores(NamedTuple):
+    """(documents, candidates) each, normalised."""
+
+    fused: Doubles
+    alike: Doubles
+
+    def mixed(self, weight: float) -> Doubles:
+        """Weight 1 is fusion alone, 0 likeness alone: exactly, nothing of the other part is added."""
+        if weight in (0, 1):
+            return self.fused if weight else self.alike
+        return weight * self.fused + (1 - weight) * self.alike
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """The labels that a classifier gives a document: those above the threshold, at most `cap`."""
+
+    labels: LongArray
+    probabilities: FloatArray
+
+    @classmethod
+    def of(cls, found: Ranking, threshold: float, cap: int) -> list[Predicted]:
+        """From a ranking of seen labels with probabilities."""
+        kept = (found.ids >= 0) & (found.scores > threshold)
+        kept[:, cap:] = False
+        return [
+            cls(ids[row].astype(np.int64), scores[row])
+            for ids, scores, row in zip(found.ids, found.scores, kept, strict=True)
+        ]
+
+
+class Candidates:
+    """`labels` (sorted numbers in the vocabulary) are scored; `vectors` has a row for every label of it."""
+
+    def __init__(self, tower: Tower, vectors: FloatArray, yardstick: LongArray, labels: LongArray) -> None:
+        """The tower's index must be that of `pool`."""
+        self.tower, self.vectors, self.labels, self.yardstick = tower, vectors, labels, yardstick
+        self.pool = np.union1d(labels, yardstick)
+        self._asked = np.searchsorted(self.pool, labels)
+        self._measure = np.searchsorted(self.pool, yardstick)
+        self._pool_vectors = np.ascontiguousarray(vectors[self.pool])
+
+    @classmethod
+    def build(
+        cls, tower: Tower, vectors: FloatArray, vocabulary: LabelSet, yardstick: LongArray, labels: LongArray
+    ) -> Candidates:
+        """Another index on the same encoder. O(texts of the candidates and of the yardstick)."""
+        own = type(tower)(tower.encoder, tower.mean)
+        own.index_labels(vocabulary.subset(np.union1d(labels, yardstick)), "exact")
+        return cls(own, vectors, yardstick, labels)
+
+    def with_more(self, vocabulary: LabelSet, first: int, encoder: Encoder) -> Candidates:
+        """Labels from place `first` of the vocabulary on are candidates, too, read by `encoder`. O(their texts)."""
+        new = np.arange(first, len(vocabulary), dtype=np.int64)
+        self.tower.add_labels(vocabulary.subset(np.concatenate([self.pool, new])), len(self.pool))
+        vectors = np.concatenate([self.vectors, label_vectors(encoder, vocabulary.subset(new))])
+        return Candidates(self.tower, vectors, self.yardstick, np.concatenate([self.labels, new]))
+
+    def scores(
+        self, documents: Documents, predicted: list[Predicted], kind: SearchKind, weight: float | None = None
+    ) -> Scores:
+        """With the weight that they will be mixed by, a part of weight 0 is left out, as zeros."""
+        fused, alike = np.zeros((2, len(documents), len(self.pool)))
+        if weight != 0:
+            for_each_part(len(predicted), partial(self._fuse, predicted, kind, fused))
+        if weight != 1 and len(documents):
+            alike = self.tower.scores(documents).astype(np.float64)
+        return Scores(self._normal(fused), self._normal(alike))
+
+    def _fuse(self, predicted: list[Predicted], kind: SearchKind, fused: Doubles, first: int, last: int) -> None:
+        for row in range(first, last):
+            fused[row] = self.best(predicted[row], kind).cosines
+
+    def best(self, predicted: Predicted, kind: SearchKind) -> Best:
+        """The best subset of the predicted labels for each label of the pool."""
+        return search(kind, *self.products(predicted))
+
+    def products(self, predicted: Predicted) -> tuple[Doubles, Doubles]:
+        """What subsets.py asks for. One order of adding up for all labels, so that equal ones have equal scores."""
+        from everylabel.index.kernels import products
+
+        weighted = np.ascontiguousarray(self.vectors[predicted.labels] * predicted.probabilities[:, None])
+        doubles = weighted.astype(np.float64)
+        return doubles @ doubles.T, products(weighted, self._pool_vectors).astype(np.float64)
+
+    def problems(self, predicted: list[Predicted]) -> Iterator[tuple[Doubles, Doubles]]:
+        """The searches of these documents, for the candidates alone."""
+        for own in predicted:
+            gram, cross = self.products(own)
+            yield gram, cross[:, self._asked]
+
+    def _normal(self, scores: Doubles) -> Doubles:
+        measure = scores[:, self._measure]
+        spread = measure.std(axis=1, keepdims=True)
+        normal: Doubles = (scores - measure.mean(axis=1, keepdims=True)) / np.where(spread > _LEAST_SPREAD, spread, 1)
+        return normal[:, self._asked]
+
+
+def label_vectors(encoder: Encoder, labels: LabelSet) -> FloatArray:
+    """One unit vector a label: the mean of those of its name, its alternatives and its description."""
+    texts, owners = label_texts(labels)
+    vectors = encoder.encode(texts)
+    begins = np.searchsorted(owners, np.arange(len(labels)))
+    found: FloatArray = unit_rows(np.add.reduceat(vectors, begins, axis=0))
+    return found
+
+
+def squashed(scores: Doubles) -> Doubles:
+    """Any number into 0..1, strictly increasing. Slower than a sigmoid, so that float32 keeps high scores apart."""
+    inside: Doubles = (1 + scores / (1 + np.abs(scores))) / 2
+    return inside
+
+
+def best_weight(scores: Scores, truth: Csr, seed: int = 0) -> float:
+    """The weight with the best nDCG@5 on labelled candidates, as the mean over resamples of the documents.
+
+    A rehearsal cannot tell near weights apart: its one best would be luck. Nor may a few frequent labels decide for all
+    others: a document counts less, the more documents have its labels. Of equal weights the nearest to one half.
+    """
+    ids = np.broadcast_to(np.arange(truth.shape[1], dtype=np.int32), truth.shape)
+    found = np.stack(
+        [ndcg_of_each(Ranking.best_of(ids, scores.mixed(weight).astype(np.float32), 5), truth, 5) for weight in WEIGHTS]
+    )
+    n = found.shape[1]
+    if n == 0:
+        return 0.5
+    shares = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), RESAMPLES)
+    found = found * rarity(truth)
+    sums = found[:, np.lexsort(found)] @ shares.T  # the order of the documents does not matter
+    best = np.isclose(sums, sums.max(axis=0), rtol=0, atol=1e-9)
+    nearest = np.where(best, np.abs(WEIGHTS - 0.5)[:, None], np.inf).argmin(axis=0)
+    return float(WEIGHTS[nearest].mean())
+
+
+def rarity(truth: Csr) -> Doubles:
+    """Of each document with labels: the square root of the mean of 1 / documents of its labels."""
+    each = 1 / np.maximum(np.bincount(truth.indices, minlength=truth.shape[1]), 1)
+    sizes = np.diff(truth.indptr)
+    means = np.add.reduceat(each[truth.indices], truth.indptr[:-1][sizes > 0]) / sizes[sizes > 0]
+    found: Doubles = np.sqrt(means)
+    return found

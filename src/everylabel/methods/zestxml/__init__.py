@@ -1,0 +1,1 @@
+"""ZestXML: words of documents that go with words of labels."""

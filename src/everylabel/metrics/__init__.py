@@ -1,0 +1,1 @@
+"""What a ranking is worth, from the ranking and the truth alone."""

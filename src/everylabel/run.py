@@ -1,0 +1,78 @@
+"""What long work is given beside its data: who hears of its progress, where it keeps what is done, who runs its jobs.
+
+A `Run` is handed down as a value, so that two fits in one process, in threads or on other machines do not hear or
+overwrite each other. `QUIET` is for those who do not care. `for block in run.steps("training", blocks): ...` reports
+each item; `with run.task("tf-idf", total) as advance: advance(n)` where the unit of work is not the item.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sized
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from everylabel.parallel import Executor, InTurn
+
+if TYPE_CHECKING:
+    from everylabel.train.checkpoint import Checkpoints
+
+T = TypeVar("T")
+
+
+class Reporter(Protocol):
+    """Who hears of progress. Called from several threads where jobs run side by side."""
+
+    def start(self, name: str, total: int | None) -> object: ...
+
+    def advance(self, key: object, amount: int) -> None: ...
+
+    def finish(self, key: object) -> None: ...
+
+    def say(self, message: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class Run:
+    """Everything has a default that does nothing."""
+
+    reporter: Reporter | None = None
+    checkpoints: Checkpoints | None = None  # None: nothing is kept, an interrupted fit begins anew
+    executor: Executor = field(default_factory=InTurn)
+    clock: Callable[[], float] = time.monotonic
+
+    @contextmanager
+    def task(self, name: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+        reporter = self.reporter
+        if reporter is None:
+            yield _ignore
+            return
+        key = reporter.start(name, total)
+        try:
+            yield lambda amount: reporter.advance(key, amount)
+        finally:
+            reporter.finish(key)
+
+    def steps(self, name: str, items: Iterable[T], total: int | None = None) -> Iterator[T]:
+        if total is None and isinstance(items, Sized):
+            total = len(items)
+        with self.task(name, total) as advance:
+            for item in items:
+                yield item
+                advance(1)
+
+    def say(self, message: str) -> None:
+        """A line for the user's eyes about what is being done and why."""
+        if self.reporter is not None:
+            self.reporter.say(message)
+
+    def without_checkpoints(self) -> Run:
+        return replace(self, checkpoints=None)
+
+
+def _ignore(_amount: int) -> None:
+    """Nobody listens."""
+
+
+QUIET = Run()
