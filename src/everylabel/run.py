@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from everylabel.parallel import Executor, InTurn
 
@@ -41,6 +41,7 @@ class Run:
     checkpoints: Checkpoints | None = None  # None: nothing is kept, an interrupted fit begins anew
     executor: Executor = field(default_factory=InTurn)
     clock: Callable[[], float] = time.monotonic
+    shared: dict[int, Any] | None = None  # what jobs on the same documents read of them (text/views.py); of one fit
 
     @contextmanager
     def task(self, name: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
@@ -67,8 +68,13 @@ class Run:
         if self.reporter is not None:
             self.reporter.say(message)
 
-    def without_checkpoints(self) -> Run:
-        return replace(self, checkpoints=None)
+    def sharing(self) -> Run:
+        """For a fit: its parts share what they read. Inside another fit they share what that one does."""
+        return self if self.shared is not None else replace(self, shared={})
+
+    def within(self, name: str) -> Run:
+        """For a job: its checkpoints are kept apart from those of others, whatever the order they are made in."""
+        return self if self.checkpoints is None else replace(self, checkpoints=self.checkpoints.within(name))
 
 
 def _ignore(_amount: int) -> None:

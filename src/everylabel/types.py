@@ -15,6 +15,21 @@ LongArray: TypeAlias = NDArray[np.int64]
 Csr: TypeAlias = csr_matrix
 
 
+class Same:
+    """The very same object, as a part of a key: found again by `is`, and kept as long as the key is."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: object) -> None:
+        self.of = of
+
+    def __hash__(self) -> int:
+        return id(self.of)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.of is self.of
+
+
 class Ranking(NamedTuple):
     """The best labels of each document, best first: `ids` (n, k) int32 and `scores` (n, k) float32.
 

@@ -61,6 +61,10 @@ class LabelSet:
     def __getitem__(self, i: int) -> Label:
         return self.labels[i]
 
+    def extended(self, labels: Iterable[Label]) -> LabelSet:
+        """With these after the others."""
+        return LabelSet(self.labels + tuple(labels))
+
     def subset(self, rows: Sequence[int] | LongArray) -> LabelSet:
         return LabelSet(tuple(self.labels[int(i)] for i in rows))
 

@@ -8,6 +8,7 @@ scale the nearest 100 by bytes are 99 % the nearest 100 (usearch's: 96 %), and n
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -18,7 +19,7 @@ from everylabel.errors import ConfigError, ModelError
 from everylabel.index.checks import checked_k, checked_new_ids, checked_old_ids, checked_vectors, refuse
 from everylabel.index.files import map_arrays, write_arrays
 from everylabel.parallel import n_threads
-from everylabel.progress import task
+from everylabel.run import QUIET, Run
 from everylabel.types import FloatArray, LongArray, Ranking
 
 _BLOCK = 4096  # vectors added between two reports of progress
@@ -64,11 +65,13 @@ class AnnIndex:
         self._ids: Any = np.empty(0, np.int32)
         self._graph = self._new_graph()
         self._mapped: Any = None  # the bytes of a graph that is used where it is, in a file
+        self._by_width: dict[int, Any] = {}  # graphs on the same bytes, one for each width of a search
+        self._turn = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._ids)
 
-    def add(self, ids: LongArray, vectors: FloatArray) -> None:
+    def add(self, ids: LongArray, vectors: FloatArray, run: Run = QUIET) -> None:
         """O(new x log n); the ids alone are compared with all others."""
         vectors = checked_vectors(vectors, self.dim)
         new = checked_new_ids(ids, len(vectors))
@@ -78,7 +81,7 @@ class AnnIndex:
         self._own()
         if not self._scale:
             self._scale = _scale(vectors[:_SAMPLE])
-        with task("index", len(new)) as advance:
+        with run.task("index", len(new)) as advance:
             for first in range(0, len(new), _BLOCK):
                 part = new[first : first + _BLOCK]
                 stored = self._stored(vectors[first : first + _BLOCK])
@@ -98,14 +101,16 @@ class AnnIndex:
         else:
             self._graph, self._scale = self._new_graph(), 0.0
 
+    def known(self, ids: LongArray) -> LongArray:
+        return np.asarray(ids)[np.isin(ids, self._ids)]
+
     def search(self, vectors: FloatArray, k: int) -> Ranking:
         """At most `expansion_search` x 2 `connectivity` comparisons a query, on all cores."""
         queries = checked_vectors(vectors, self.dim)
         best = Ranking.empty(len(queries), min(checked_k(k), len(self)))
         if best.ids.size == 0:
             return best.top(k)
-        self._graph.expansion_search = max(self._expansion, int(self.settings.per_k * best.k))
-        found = self._graph.search(self._stored(queries), best.k, threads=n_threads())
+        found = self._search(self._stored(queries), best.k, max(self._expansion, int(self.settings.per_k * best.k)))
         distances = np.atleast_2d(found.distances)  # of one query usearch gives a row
         n_found: Any = getattr(found, "counts", distances.shape[1])
         here = np.arange(distances.shape[1]) < np.reshape(n_found, (-1, 1))
@@ -116,6 +121,22 @@ class AnnIndex:
         best.ids[:, : ids.shape[1]] = np.take_along_axis(ids, order, axis=1)
         best.scores[:, : ids.shape[1]] = np.take_along_axis(scores, order, axis=1)
         return best.top(k)
+
+    def _search(self, queries: Any, k: int, width: int) -> Any:
+        """usearch keeps the width with the graph, for all who search: so each width has a graph of its own, which on
+        mapped bytes costs nothing; searches of a graph that is being built take turns."""
+        if self._mapped is None:
+            with self._turn:
+                self._graph.expansion_search = width
+                return self._graph.search(queries, k, threads=n_threads())
+        width = 1 << (width - 1).bit_length()  # few widths, few graphs
+        graph = self._by_width.get(width)
+        if graph is None:
+            graph = self._new_graph(enable_key_lookups=False)  # a table of all ids would read the file
+            graph.view(self._mapped)
+            graph.expansion_search = width
+            graph = self._by_width.setdefault(width, graph)
+        return graph.search(queries, k, threads=n_threads())
 
     def save(self, path: str | Path) -> None:
         """One pass over the bytes; a copy of the graph in memory while it is written."""
@@ -164,7 +185,7 @@ class AnnIndex:
             graph = self._new_graph()
             graph.load(self._mapped)
             self._graph = graph
-        self._ids, self._mapped = np.array(self._ids), None
+        self._ids, self._mapped, self._by_width = np.array(self._ids), None, {}
 
     def _new_graph(self, **options: Any) -> Any:
         try:

@@ -22,6 +22,9 @@ class Index(Protocol):
     def remove(self, ids: LongArray) -> None:
         """An id that is not there is an error, and nothing is removed."""
 
+    def known(self, ids: LongArray) -> LongArray:
+        """Those of the ids that are there."""
+
     def search(self, vectors: FloatArray, k: int) -> Ranking:
         """The k nearest ids of each query, best first, equal scores by id; padded with -1 when there are fewer."""
 

@@ -12,7 +12,6 @@ from everylabel.errors import ConfigError, ModelError
 from everylabel.index.checks import checked_k, checked_new_ids, checked_old_ids, checked_vectors, refuse
 from everylabel.index.files import map_arrays, write_arrays
 from everylabel.parallel import for_each_part
-from everylabel.progress import task
 from everylabel.types import FloatArray, LongArray, Ranking
 
 _DTYPES = {"f32": np.float32, "f16": np.float16}
@@ -53,6 +52,13 @@ class ExactIndex:
         stay = ~np.isin(self._ids, checked_old_ids(ids, self._ids))
         self._ids, self._vectors = np.asarray(self._ids[stay]), np.asarray(self._vectors[stay])
 
+    def known(self, ids: LongArray) -> LongArray:
+        return np.asarray(ids)[np.isin(ids, self._ids)]
+
+    def content(self) -> tuple[LongArray, FloatArray]:
+        """All ids and vectors, in the order of their adding."""
+        return self._ids.astype(np.int64), np.asarray(self._vectors, np.float32)
+
     def search(self, vectors: FloatArray, k: int) -> Ranking:
         """Exact; a query's ranking does not depend on the others. Memory beside the result: two blocks, 30 MB."""
         from everylabel.index.kernels import products, sort_best
@@ -61,16 +67,14 @@ class ExactIndex:
         best = Ranking.empty(len(queries), min(checked_k(k), len(self)))
         sizes = np.zeros(len(queries), np.int64)
         slack = np.float32(2 * self.dim * np.finfo(np.float32).eps)  # more than rounding does to a sum of dim products
-        with task("search", len(self)) as advance:
-            for first in range(0, len(self), _VECTORS):
-                ids = np.asarray(self._ids[first : first + _VECTORS])
-                block = np.ascontiguousarray(self._vectors[first : first + _VECTORS], np.float32)
-                for start in range(0, len(queries), _QUERIES):
-                    asked = queries[start : start + _QUERIES]
-                    rough = asked @ block.T if len(queries) > _FEW else products(queries, block)
-                    rows = (asked, rough, *(part[start : start + _QUERIES] for part in (sizes, best.ids, best.scores)))
-                    for_each_part(len(asked), partial(_keep, rows, block, ids, slack))
-                advance(len(ids))
+        for first in range(0, len(self), _VECTORS):
+            ids = np.asarray(self._ids[first : first + _VECTORS])
+            block = np.ascontiguousarray(self._vectors[first : first + _VECTORS], np.float32)
+            for start in range(0, len(queries), _QUERIES):
+                asked = queries[start : start + _QUERIES]
+                rough = asked @ block.T if len(queries) > _FEW else products(queries, block)
+                rows = (asked, rough, *(part[start : start + _QUERIES] for part in (sizes, best.ids, best.scores)))
+                for_each_part(len(asked), partial(_keep, rows, block, ids, slack))
         for_each_part(len(queries), lambda a, b: sort_best(sizes[a:b], best.ids[a:b], best.scores[a:b]))
         return best.top(k)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from everylabel.index.build import IndexKind, make_index
+from everylabel.index.grown import GrownIndex, index_state, restored_index, with_vectors
 from everylabel.types import FloatArray, IntArray, Ranking
 from everylabel.vectors import unit_rows
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 class ProductIndex:
     """Rows with ids; `search` gives inner products. Memory and cost: those of the index below it."""
 
-    def __init__(self, index: Index, longest: float) -> None:
+    def __init__(self, index: Index | GrownIndex, longest: float) -> None:
         self.index, self.longest = index, longest
 
     @classmethod
@@ -34,12 +35,13 @@ class ProductIndex:
         index.add(np.asarray(ids, np.int64), unit_rows(np.column_stack([rows, more])))
         return cls(index, longest)
 
-    def add(self, ids: IntArray, rows: FloatArray) -> None:
-        """Rows longer than the longest of the others count as of its length: all the others would have to change."""
+    def with_rows(self, ids: IntArray, rows: FloatArray) -> ProductIndex:
+        """One more index, which has these too. Rows longer than the longest of the others count as of its length: all the others would have to change."""
         lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
         rows = rows * np.minimum(1, self.longest / np.maximum(lengths, 1e-12)).astype(np.float32)
         more = np.sqrt(np.maximum(self.longest**2 - np.square(rows, dtype=np.float64).sum(axis=1), 0))
-        self.index.add(np.asarray(ids, np.int64), unit_rows(np.column_stack([rows, more])))
+        wider = with_vectors(self.index, np.asarray(ids, np.int64), unit_rows(np.column_stack([rows, more])))
+        return ProductIndex(wider, self.longest)
 
     def search(self, queries: FloatArray, k: int) -> Ranking:
         """The k largest products of each query, best first; padded with -1 when there are fewer."""
@@ -49,8 +51,8 @@ class ProductIndex:
         return Ranking(found.ids, np.where(found.ids >= 0, products, -np.inf).astype(np.float32))
 
     def state(self, prefix: str) -> dict[str, Any]:
-        return {f"{prefix}/index": self.index, f"{prefix}/longest": self.longest}
+        return index_state(f"{prefix}/index", self.index) | {f"{prefix}/longest": self.longest}
 
     @classmethod
     def restore(cls, prefix: str, state: dict[str, Any]) -> Self:
-        return cls(state[f"{prefix}/index"], float(state[f"{prefix}/longest"]))
+        return cls(restored_index(f"{prefix}/index", state), float(state[f"{prefix}/longest"]))

@@ -17,8 +17,8 @@ from everylabel.errors import ConfigError
 from everylabel.linear.lists import Lists
 from everylabel.linear.solver import Features, SolverConfig, train_level
 from everylabel.parallel import parallel_map
-from everylabel.progress import task
-from everylabel.states import below, under
+from everylabel.run import QUIET, Run
+from everylabel.states import add_prefix, strip_prefix
 from everylabel.tree.build import LabelTree
 from everylabel.types import Csr, Ranking
 
@@ -37,7 +37,7 @@ class LinearRanker:
     matcher_negatives: bool = True
     random_state: int = 0
 
-    def fit(self, features: Features, pairs: Csr, tree: LabelTree) -> Self:
+    def fit(self, features: Features, pairs: Csr, tree: LabelTree, run: Run = QUIET) -> Self:
         self.solver.check()
         if self.beam < 1:
             raise ConfigError(f"beam must be at least 1; got {self.beam}")
@@ -52,7 +52,7 @@ class LinearRanker:
             name = f"linear ranker, level {t + 1} of {tree.depth}"
             seed = self.random_state + t
             levels.append(
-                train_level(features, positives, candidates, tree.children[t], self.solver, seed=seed, name=name)
+                train_level(features, positives, candidates, tree.children[t], self.solver, seed=seed, name=name, run=run)
             )
             candidates = positives
         self.lists_ = Lists.of_levels(levels)
@@ -67,12 +67,12 @@ class LinearRanker:
         return self.lists_.level(level, int(self.tree_.children[level][-1]))
 
     def state(self) -> dict[str, Any]:
-        return {**self.lists_.state(), "n_columns": self.n_columns_, **under("tree", self.tree_.state())}
+        return {**self.lists_.state(), "n_columns": self.n_columns_, **add_prefix("tree", self.tree_.state())}
 
     def restore(self, state: dict[str, Any]) -> Self:
         self.n_columns_ = int(state["n_columns"])
         self.lists_ = Lists.restored(state)
-        self.tree_ = LabelTree.restored(below(state, "tree"))
+        self.tree_ = LabelTree.restored(strip_prefix(state, "tree"))
         return self
 
     def _matched(self, features: Features, levels: list[Csr], t: int) -> Csr:
@@ -95,7 +95,7 @@ class LinearRanker:
         level_starts = np.concatenate([[0], np.cumsum([len(level) for level in children])])
         result = Ranking.empty(features.n_docs, k)
 
-        def work(first: int) -> int:
+        def work(first: int) -> None:
             part = features.rows(first, first + _DOCS_PER_CALL)
             scoring.beam_search(
                 part.sparse.indptr.astype(np.int64),
@@ -112,11 +112,9 @@ class LinearRanker:
                 result.ids[first : first + _DOCS_PER_CALL],
                 result.scores[first : first + _DOCS_PER_CALL],
             )
-            return part.n_docs
 
-        with task("ranking", features.n_docs) as advance:
-            for done in parallel_map(work, range(0, features.n_docs, _DOCS_PER_CALL)):
-                advance(done)
+        for _ in parallel_map(work, range(0, features.n_docs, _DOCS_PER_CALL)):
+            pass
         return result
 
 

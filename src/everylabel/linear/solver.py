@@ -15,7 +15,7 @@ from everylabel.errors import ConfigError
 from everylabel.linear import kernels
 from everylabel.linear.vector import LANES
 from everylabel.parallel import parallel_map
-from everylabel.progress import task
+from everylabel.run import QUIET, Run
 from everylabel.types import Csr, FloatArray, LongArray
 
 _LABELS_PER_TASK = 8 * LANES  # what is gathered for a task is used for this many classifiers
@@ -88,6 +88,7 @@ def train_level(
     *,
     seed: int,
     name: str,
+    run: Run = QUIET,
 ) -> Csr:
     """Weights (columns of the features + bias, nodes) of one level's classifiers.
 
@@ -107,7 +108,7 @@ def train_level(
         return _solve_task(features, rows, positive_docs, item, config, limits, seed)
 
     parts: list[_Part] = []
-    with task(name, n_nodes) as advance:
+    with run.task(name, n_nodes) as advance:
         tasks = list(_tasks(children))
         for part, item in zip(parallel_map(work, tasks), tasks, strict=True):
             parts.append(part)

@@ -1,10 +1,19 @@
-"""What every method is: a keyword-only dataclass of settings, with `fit`, `rank`, and a state that can be saved."""
+"""What every method is: a keyword-only dataclass of settings, and, once fitted, one reference to a model.
+
+A model is a fitted object of the same class. It never changes: `with_labels`, `without_labels` and `calibrated` return
+the next model, which shares every array that stays the same. The method that a user holds has one reference to its
+model; `add_labels`, `remove_labels` and `calibrate` make the next one and put it in the old one's place, whatever fails
+before leaves the old one. `rank` and `save` take the reference once: they answer by one model, whoever changes it
+meanwhile. What was learned, `labels_` and the like, is read through the method as if it were its own.
+"""
 
 from __future__ import annotations
 
+import copy
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -12,25 +21,155 @@ import numpy as np
 
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_in
 from everylabel.errors import ConfigError, DataError, NotFittedError
-from everylabel.methods.calibrate import DEPTH, Calibration
-from everylabel.methods.vocabulary import Hidden, Newcomers, checked_new, places, rank_visible
+from everylabel.methods.calibrate import CALIBRATION_DEPTH, Calibration
+from everylabel.methods.vocabulary import AddedLabels, Hidden, checked_new, places, rank_visible
+from everylabel.run import QUIET, Run
+from everylabel.text.views import Views
 from everylabel.types import LongArray, Ranking
 
 State = dict[str, Any]
 """What a method learned: numpy arrays, csr matrices and plain JSON values by name ("tfidf/idf"): all of it is saved."""
 
 
+class Fitted(ABC):
+    """What every model has."""
+
+    labels_: LabelSet
+    counts_: LongArray  # training documents of each label
+    n_train_: int
+    calibration_: Calibration | None
+    hidden_: Hidden  # labels that were removed
+    added_: AddedLabels | None  # labels that `_rank` does not know
+    n_fitted_: int  # labels of the fit; those that were added come after them
+
+
 @dataclass(kw_only=True)
-class Method(ABC):
-    """Subclasses add fields (settings) and `_fit`, `_rank`, `_state`, `_restore`. Learned attributes end in `_`."""
+class Method(Fitted):
+    """Subclasses add fields (settings) and `_fit`, `_rank`, `_state`, `_restore`. Learned attributes end in `_`, and
+    are set by `_fit`, `_restore` and `_with_labels` alone: nothing that a model has is changed in its place."""
 
     name: ClassVar[str]
     needs_pairs: ClassVar[bool] = True
 
     random_state: int = 0
 
-    def fit(self, dataset: Dataset) -> Self:
-        """Learn from the data. Settings are checked here, so that a bad one is reported before any work is done."""
+    def fit(self, dataset: Dataset, *, run: Run = QUIET) -> Self:
+        """Learn from the data. Settings are checked here, so that a bad one is reported before any work is done.
+
+        A fit that fails leaves the method as it was. `run`: who hears of the progress, and keeps what is done.
+        """
+        run = run.sharing()
+        return self._fitted_by(dataset, lambda model: model._fit(dataset, run))
+
+    def rank(self, texts: Views | Documents | Sequence[str], k: int = 10) -> Ranking:
+        """The k best labels of each text, scores in 0..1, best first; probabilities once the method is calibrated."""
+        model = self.model_
+        found = model._scored(texts, k)
+        return found if model.calibration_ is None else model.calibration_.apply(found)
+
+    def calibrate(self, dataset: Dataset, ranking: Ranking | None = None) -> Self:
+        """Learn from held-out labelled documents what a score is worth: rankings stay, scores become probabilities.
+
+        The documents must not be those of `fit`, where scores are higher. Labels are matched by their ids. `ranking`
+        saves the time to rank: these documents as the method ranks them uncalibrated, CALIBRATION_DEPTH deep.
+        """
+        return self._become(lambda model: model.calibrated(dataset, ranking))
+
+    def add_labels(self, labels: Iterable[Label]) -> Self:
+        """New labels are ranked from now on, by their texts, without training; they come after all others.
+
+        A label that was removed comes back as it was. Any label that cannot be added is an error, and none is added.
+        """
+        labels = list(labels)
+        return self._become(lambda model: model.with_labels(labels))
+
+    def remove_labels(self, ids: Iterable[str]) -> Self:
+        """These labels are not ranked any more. An id that is not there is an error, and none is removed."""
+        ids = list(ids)
+        return self._become(lambda model: model.without_labels(ids))
+
+    def save(self, path: str | Path, *, overwrite: bool = True) -> None:
+        """Write the model folder, atomically; see `everylabel.store`."""
+        from everylabel.store import save_method
+
+        save_method(self.model_, path, overwrite=overwrite)
+
+    def check(self) -> None:  # noqa: B027 (most methods have nothing to check)
+        """Raise ConfigError for settings that cannot work."""
+
+    @property
+    def model_(self) -> Self:
+        """What was learned: a model, which never changes."""
+        model: Self = self.__dict__.get("_model", self)
+        if "labels_" not in model.__dict__:
+            raise NotFittedError(f"{self.name} is not fitted yet; call fit(dataset), or load a saved model")
+        return model
+
+    def with_labels(self, labels: Iterable[Label]) -> Self:
+        """The next model, with these labels: see `add_labels`. O(texts of all labels that came after the fit)."""
+        old = self.model_
+        fresh, back = checked_new(old.labels_, old.hidden_, labels)
+        model, n = old._copy(), len(fresh)
+        model.hidden_ = np.concatenate([old.hidden_, np.zeros(n, np.bool_)])
+        model.hidden_[back] = False
+        if fresh:
+            model.labels_ = old.labels_.extended(fresh)
+            model.counts_ = np.concatenate([old.counts_, np.zeros(n, old.counts_.dtype)])
+            model._with_labels(model.labels_, len(old.labels_))
+        model._now_known(fresh, back)
+        return model
+
+    def without_labels(self, ids: Iterable[str]) -> Self:
+        """The next model, which does not rank these labels: see `remove_labels`."""
+        old = self.model_
+        ids = list(ids)
+        hidden = old.hidden_.copy()
+        hidden[places(old.labels_, old.hidden_, ids)] = True
+        return old.hiding(hidden)
+
+    def hiding(self, hidden: Hidden) -> Self:
+        """The next model, which ranks the labels that are not hidden (a mask of all of them)."""
+        model = self.model_._copy()
+        model.hidden_ = hidden
+        return model
+
+    def calibrated(self, dataset: Dataset, ranking: Ranking | None = None) -> Self:
+        """The next model, whose scores are probabilities: see `calibrate`."""
+        old = self.model_
+        pairs = pairs_in(old.labels_, dataset)
+        if ranking is None:
+            ranking = old._scored(dataset.documents, CALIBRATION_DEPTH)
+        return old.with_calibration(Calibration.learn(ranking, pairs))
+
+    def with_calibration(self, calibration: Calibration | None) -> Self:
+        """The next model, with this map from scores to probabilities; None: scores as they come."""
+        model = self.model_._copy()
+        model.calibration_ = calibration
+        return model
+
+    def state(self) -> State:
+        model = self.model_
+        calibration = {} if model.calibration_ is None else model.calibration_.state()
+        added = {} if model.added_ is None else model.added_.state()
+        vocabulary = {"hidden": np.flatnonzero(model.hidden_), "n_fitted": model.n_fitted_, **added}
+        return {"counts": model.counts_, "n_train": model.n_train_, **vocabulary, **calibration, **model._state()}
+
+    def restore(self, labels: LabelSet, state: State) -> Self:
+        model = replace(self)
+        model.labels_ = labels
+        model.counts_ = state["counts"]
+        model.n_train_ = state["n_train"]
+        model.calibration_ = Calibration.restored(state)
+        model.hidden_ = np.zeros(len(labels), np.bool_)
+        model.hidden_[state["hidden"]] = True
+        model.n_fitted_ = state["n_fitted"]
+        model.added_ = AddedLabels.restored(state)
+        model._restore(state)
+        self.__dict__["_model"] = model
+        return self
+
+    def _fitted_by(self, dataset: Dataset, learn: Callable[[Self], None]) -> Self:
+        """Fitted by `learn(model)`, which sets what `model` learns."""
         if not 0 <= self.random_state < 1 << 32:
             raise ConfigError(f"random_state must be a whole number from 0 to {(1 << 32) - 1}; got {self.random_state}")
         self.check()
@@ -41,114 +180,72 @@ class Method(ABC):
                 f"{dataset.name}: method {self.name!r} learns from labelled documents, and there is no labelled pair; "
                 "add labels to the training documents, or choose a method that needs none (everylabel methods)"
             )
-        self.labels_: LabelSet = dataset.labels
-        self.counts_: LongArray = dataset.counts
-        self.n_train_: int = len(dataset)
-        self.calibration_: Calibration | None = None
-        self.hidden_: Hidden = np.zeros(len(dataset.labels), np.bool_)
-        self.newcomers_: Newcomers | None = None
-        self.n_fitted_: int = len(dataset.labels)
-        self._fit(dataset)
+        model = replace(self)
+        model.labels_, model.counts_, model.n_train_ = dataset.labels, dataset.counts, len(dataset)
+        model.hidden_, model.n_fitted_ = np.zeros(len(dataset.labels), np.bool_), len(dataset.labels)
+        model.calibration_ = model.added_ = None
+        learn(model)
+        self.__dict__["_model"] = model
         return self
 
-    def rank(self, texts: Documents | Sequence[str], k: int = 10) -> Ranking:
-        """The k best labels of each text, scores in 0..1, best first; probabilities once the method is calibrated."""
-        found = self._scored(texts, k)
-        return found if self.calibration_ is None else self.calibration_.apply(found)
-
-    def calibrate(self, dataset: Dataset, ranking: Ranking | None = None) -> Self:
-        """Learn from held-out labelled documents what a score is worth: rankings stay, scores become probabilities.
-
-        The documents must not be those of `fit`, where scores are higher. Labels are matched by their ids. `ranking`
-        saves the time to rank: these documents as the method ranks them uncalibrated, DEPTH of `calibrate.py` deep.
-        """
-        self._require_fitted()
-        pairs = pairs_in(self.labels_, dataset)
-        if ranking is None:
-            ranking = self._scored(dataset.documents, DEPTH)
-        self.calibration_ = Calibration.learn(ranking, pairs)
+    def _become(self, change: Callable[[Self], Self]) -> Self:
+        """Put the next model in the place of the present one. Changes wait for each other, readers for none."""
+        with self._changing:
+            self.__dict__["_model"] = change(self.model_)
         return self
 
-    def add_labels(self, labels: Iterable[Label]) -> Self:
-        """New labels are ranked from now on, by their texts, without training; they come after all others.
+    @property
+    def _changing(self) -> threading.RLock:
+        lock: threading.RLock = self.__dict__.setdefault("_lock", threading.RLock())  # one of two threads' is kept
+        return lock
 
-        A label that was removed comes back as it was. Any label that cannot be added is an error, and none is added.
-        """
-        self._require_fitted()
-        fresh, back = checked_new(self.labels_, self.hidden_, labels)
-        if fresh:
-            first = len(self.labels_)
-            whole = LabelSet(self.labels_.labels + tuple(fresh))
-            self._add_labels(whole, first)
-            self.labels_ = whole
-            self.counts_ = np.concatenate([self.counts_, np.zeros(len(fresh), self.counts_.dtype)])
-            self.hidden_ = np.concatenate([self.hidden_, np.zeros(len(fresh), np.bool_)])
-        self.hidden_[back] = False
-        return self
+    def _copy(self) -> Self:
+        """The next model as it begins: all parts are those of this one."""
+        model = copy.copy(self)
+        model.__dict__.pop("_lock", None)
+        return model
 
-    def remove_labels(self, ids: Iterable[str]) -> Self:
-        """These labels are not ranked any more. An id that is not there is an error, and none is removed."""
-        self._require_fitted()
-        self.hidden_[places(self.labels_, self.hidden_, ids)] = True
-        return self
+    def __getattr__(self, name: str) -> Any:
+        """What was learned, of the present model."""
+        model = self.__dict__.get("_model") if name.endswith("_") and not name.startswith("_") else None
+        if model is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(model, name)
 
-    def save(self, path: str | Path, *, overwrite: bool = True) -> None:
-        """Write the model folder, atomically; see `everylabel.store`."""
-        from everylabel.store import save_method
+    def __getstate__(self) -> dict[str, Any]:
+        """To be copied, or sent to another process: with its model, without its lock."""
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
 
-        self._require_fitted()
-        save_method(self, path, overwrite=overwrite)
-
-    def check(self) -> None:  # noqa: B027 (most methods have nothing to check)
-        """Raise ConfigError for settings that cannot work."""
-
-    def state(self) -> State:
-        self._require_fitted()
-        calibration = {} if self.calibration_ is None else self.calibration_.state()
-        newcomers = {} if self.newcomers_ is None else self.newcomers_.state()
-        vocabulary = {"hidden": np.flatnonzero(self.hidden_), "n_fitted": self.n_fitted_, **newcomers}
-        return {"counts": self.counts_, "n_train": self.n_train_, **vocabulary, **calibration, **self._state()}
-
-    def restore(self, labels: LabelSet, state: State) -> Self:
-        self.labels_ = labels
-        self.counts_ = state["counts"]
-        self.n_train_ = state["n_train"]
-        self.calibration_ = Calibration.restored(state)
-        self.hidden_ = np.zeros(len(labels), np.bool_)
-        self.hidden_[state["hidden"]] = True
-        self.n_fitted_ = state["n_fitted"]
-        self.newcomers_ = Newcomers.restored(state)
-        self._restore(state)
-        return self
-
-    def _scored(self, texts: Documents | Sequence[str], k: int) -> Ranking:
+    def _scored(self, texts: Views | Documents | Sequence[str], k: int) -> Ranking:
         """What `rank` returns, before any calibration."""
-        self._require_fitted()
+        model = self.model_
         if k < 1:
             raise DataError(f"k must be at least 1; got {k}")
-        documents = Documents.of(texts)
-        if len(documents) == 0:
+        views = Views.of(texts)
+        if len(views) == 0:
             return Ranking.empty(0, k)
-        return rank_visible(lambda depth: self._ranked(documents, depth), self.hidden_, k).top(k)
+        return rank_visible(lambda depth: model._ranked(views, depth), model.hidden_, k).top(k)
 
-    def _ranked(self, documents: Documents, k: int) -> Ranking:
+    def _ranked(self, views: Views, k: int) -> Ranking:
         """Of all labels, hidden ones too."""
-        found = self._rank(documents, k)
-        return found if self.newcomers_ is None else self.newcomers_.beside(found, documents, k)
+        found = self._rank(views, k)
+        return found if self.added_ is None else self.added_.merged_into(found, views, k)
 
-    def _add_labels(self, labels: LabelSet, first: int) -> None:  # noqa: ARG002
-        """Make the labels from place `first` on known to `_rank`. Those who cannot have them found by their words."""
-        self.newcomers_ = Newcomers.of(labels, self.n_fitted_)
+    def _with_labels(self, labels: LabelSet, first: int) -> None:  # noqa: ARG002
+        """Make the labels from place `first` on known to `_rank`, by parts that are put in the place of old ones: this
+        is the next model, which has those of the old one so far. Those who cannot have them found by their words."""
+        before = self.added_
+        made = AddedLabels.of if before is None else before.with_labels
+        self.added_ = made(labels, self.n_fitted_)
 
-    def _require_fitted(self) -> None:
-        if not hasattr(self, "labels_"):
-            raise NotFittedError(f"{self.name} is not fitted yet; call fit(dataset), or load a saved model")
+    def _now_known(self, fresh: Sequence[Label], back: Sequence[int]) -> None:  # noqa: B027
+        """After labels came, or came back, with `hidden_` as it is now."""
 
     @abstractmethod
-    def _fit(self, dataset: Dataset) -> None: ...
+    def _fit(self, dataset: Dataset, run: Run) -> None: ...
 
     @abstractmethod
-    def _rank(self, documents: Documents, k: int) -> Ranking: ...
+    def _rank(self, views: Views, k: int) -> Ranking: ...
 
     @abstractmethod
     def _state(self) -> State: ...

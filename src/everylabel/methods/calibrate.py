@@ -8,7 +8,7 @@ worse on scores of another shape, such as a step.
 
 One map for all labels. A second one for labels without training pairs would follow their scores better, but could
 lift such a label above one with a higher score: the ranking would then depend on the calibration. How far one map is
-off for them is measured instead (`evaluate/calibration.py`, the band `unseen`).
+off for them is measured instead (`metrics/reliability.py`, the band `unseen`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from everylabel.types import Csr, FloatArray, Ranking
 
 Doubles: TypeAlias = NDArray[np.float64]
 
-DEPTH = 100  # ranks learned from: deeper than users look, so that low scores are learned too
+CALIBRATION_DEPTH = 100  # ranks learned from: deeper than users look, so that low scores are learned too
 LEAST_SLOPE = 1e-3  # of the map, everywhere: unequal scores never become equal
 PRIOR = 1.0  # pairs of the average share, added to each block: a block of hits alone is no certainty
 
@@ -48,7 +48,7 @@ class Calibration:
             raise DataError(
                 f"the ranking has {ranking.n_docs} documents and the data {pairs.shape[0]}; rank the same ones"
             )
-        ids, scores = ranking.top(min(DEPTH, ranking.k))
+        ids, scores = ranking.top(min(CALIBRATION_DEPTH, ranking.k))
         ranked = (ids >= 0) & (np.diff(pairs.indptr) > 0)[:, None]
         if not ranked.any():
             raise DataError(

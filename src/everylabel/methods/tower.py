@@ -14,15 +14,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from everylabel.data.dataset import Documents, LabelSet
+from everylabel.data.dataset import LabelSet
 from everylabel.data.splits import ranks
 from everylabel.encoders.base import Encoder, EncoderConfig, Tokens
 from everylabel.encoders.build import load_encoder, restore_encoder
 from everylabel.index.build import IndexKind, make_index
 from everylabel.index.exact import ExactIndex
+from everylabel.index.grown import GrownIndex, index_state, restored_index, with_vectors
 from everylabel.parallel import for_each_part
-from everylabel.states import below, under
+from everylabel.run import QUIET, Run
+from everylabel.states import add_prefix, strip_prefix
 from everylabel.text.matching import label_texts, require_texts
+from everylabel.text.views import Views
 from everylabel.types import FloatArray, IntArray, LongArray, Ranking
 from everylabel.vectors import unit_rows
 
@@ -56,10 +59,13 @@ class Tower:
         self.mean = mean
 
     @classmethod
-    def load(cls, config: EncoderConfig, documents: Documents, labels: LabelSet, seed: int, *, center: bool) -> Self:
+    def load(
+        cls, config: EncoderConfig, views: Views, labels: LabelSet, seed: int, *, center: bool, run: Run = QUIET
+    ) -> Self:
         """The pretrained encoder; static token embeddings are weighted by how rare a token is in this corpus."""
+        documents = views.documents
         require_texts(documents)
-        corpus = documents.full_texts or label_texts(labels)[0]
+        corpus = views.full_texts or label_texts(labels)[0]
         encoder = load_encoder(config, corpus)
         tower = cls(encoder, np.zeros(encoder.dim, np.float32))
         if center and len(documents):
@@ -70,56 +76,60 @@ class Tower:
 
     def index_labels(self, labels: LabelSet, kind: IndexKind) -> Self:
         texts, self.owners = label_texts(labels)
-        self.index: Index = make_index(kind, self.encoder.dim, len(texts))
-        self.index.add(np.arange(len(texts)), self.encoder.encode(texts))
+        index = make_index(kind, self.encoder.dim, len(texts))
+        index.add(np.arange(len(texts)), self.encoder.encode(texts))
+        self.index: Index | GrownIndex = index
         return self
 
-    def add_labels(self, labels: LabelSet, first: int) -> None:
-        """Those from place `first` on."""
+    def with_labels(self, labels: LabelSet, first: int) -> Tower:
+        """One more, which knows those from place `first` on, too. O(their texts, and those added before)."""
         texts, owners = label_texts(labels.subset(range(first, len(labels))))
-        self.index.add(len(self.owners) + np.arange(len(texts)), self.encoder.encode(texts))
-        self.owners = np.concatenate([self.owners, np.int32(first) + owners])
+        wider = type(self)(self.encoder, self.mean)
+        wider.index = with_vectors(self.index, len(self.owners) + np.arange(len(texts)), self.encoder.encode(texts))
+        wider.owners = np.concatenate([self.owners, np.int32(first) + owners])
+        return wider
 
-    def rank(self, documents: Documents, k: int) -> Ranking:
+    def rank(self, views: Views, k: int) -> Ranking:
         """The best of a label's texts counts, and with passages="max" the best of a document's passages."""
-        vectors, begins = self._passages(documents)
+        vectors, begins = self._passages(views)
         found = best_owners(self.index, vectors, self.owners, k)
-        if len(vectors) > len(documents):
+        if len(vectors) > len(views):
             found = best_passages(found, begins, k)
         return Ranking(found.ids, np.where(found.ids >= 0, np.clip((1 + found.scores) / 2, 0, 1), -np.inf))
 
-    def scores(self, documents: Documents) -> FloatArray:
+    def scores(self, views: Views) -> FloatArray:
         """(documents, labels): the scores of `rank`, of all labels. For few of them; the index must be an exact one."""
-        assert isinstance(self.index, ExactIndex)
-        vectors, begins = self._passages(documents)
+        assert isinstance(self.index, (ExactIndex, GrownIndex))
+        vectors, begins = self._passages(views)
         found = self.index.scores(vectors)
         found = np.maximum.reduceat(found, np.searchsorted(self.owners, np.arange(int(self.owners[-1]) + 1)), axis=1)
-        if len(vectors) > len(documents):
+        if len(vectors) > len(views):
             found = np.maximum.reduceat(found, begins[:-1], axis=0)
         return np.clip((1 + found) / 2, 0, 1)
 
-    def _passages(self, documents: Documents) -> tuple[FloatArray, LongArray]:
+    def _passages(self, views: Views) -> tuple[FloatArray, LongArray]:
         """Centred vectors, and where those of each document begin."""
-        require_texts(documents)
+        require_texts(views.documents)
         if self.encoder.config.passages == "max":
-            vectors, begins = self.encoder.encode_passages(documents.full_texts)
+            vectors, begins = self.encoder.encode_passages(views.full_texts)
         else:
-            vectors, begins = self.encoder.encode(documents.full_texts), np.arange(len(documents) + 1)
+            vectors, begins = views.vectors(self.encoder), np.arange(len(views) + 1)
         return unit_rows(vectors - self.mean), begins
 
     def state(self, prefix: str) -> dict[str, Any]:
-        encoder = under(f"{prefix}/encoder", self.encoder.state())
-        return encoder | {f"{prefix}/mean": self.mean, f"{prefix}/owners": self.owners, f"{prefix}/index": self.index}
+        encoder = add_prefix(f"{prefix}/encoder", self.encoder.state())
+        own = {f"{prefix}/mean": self.mean, f"{prefix}/owners": self.owners}
+        return encoder | own | index_state(f"{prefix}/index", self.index)
 
     @classmethod
     def restore(cls, config: EncoderConfig, prefix: str, state: dict[str, Any]) -> Self:
-        encoder = restore_encoder(config, below(state, f"{prefix}/encoder"))
+        encoder = restore_encoder(config, strip_prefix(state, f"{prefix}/encoder"))
         tower = cls(encoder, state[f"{prefix}/mean"])
-        tower.owners, tower.index = state[f"{prefix}/owners"], state[f"{prefix}/index"]
+        tower.owners, tower.index = state[f"{prefix}/owners"], restored_index(f"{prefix}/index", state)
         return tower
 
 
-def best_owners(index: Index, vectors: FloatArray, owners: IntArray, k: int) -> Ranking:
+def best_owners(index: Index | GrownIndex, vectors: FloatArray, owners: IntArray, k: int) -> Ranking:
     """The k owners of the nearest rows. More rows are asked for until there are k owners, as often as it takes."""
     ask = min(len(owners), k + k * (len(owners) - int(owners[-1]) - 1) // len(owners) * 2)
     while True:

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everylabel.data.dataset import Documents, Label, LabelSet
+from everylabel.data.dataset import Label, LabelSet
 from everylabel.errors import DataError
-from everylabel.states import below, under
+from everylabel.states import add_prefix, strip_prefix
 from everylabel.text.matching import LabelMatcher, MatchConfig
+from everylabel.text.views import Views
 from everylabel.types import Ranking
 
 Hidden = NDArray[np.bool_]
@@ -76,34 +77,39 @@ def rank_visible(rank: Callable[[int], Ranking], hidden: Hidden, k: int) -> Rank
         ask = min(len(hidden), 2 * ask)
 
 
-class Newcomers:
+class AddedLabels:
     """Labels added to a method that ranks only labels with pairs: found by their words, as `tfidf` does.
 
     Both kinds of score are from 0 to 1 and stand in one ranking, but a cosine of words is no probability of a
-    classifier: a method that reads label texts places new labels better. O(label texts) to add.
+    classifier: a method that reads label texts places new labels better. O(texts of the added labels) to add, once the
+    words of the others are known.
     """
 
     def __init__(self, matcher: LabelMatcher) -> None:
         self.matcher = matcher
 
     @classmethod
-    def of(cls, labels: LabelSet, first: int) -> Newcomers:
-        """Of the labels from place `first` on; how rare a word is goes by all label texts."""
-        matcher = LabelMatcher(MatchConfig()).fit(Documents.of([]), labels)
-        matcher.lists_ = matcher.lists_.of_owners_from(first)
-        return cls(matcher)
+    def of(cls, labels: LabelSet, first: int) -> AddedLabels:
+        """Of the labels from place `first` on; how rare a word is goes by the texts of the others."""
+        known = LabelMatcher(MatchConfig()).fit(Views.of([]), labels.subset(range(first)))
+        return cls(known.with_labels(labels, first))
 
-    def beside(self, own: Ranking, documents: Documents, k: int) -> Ranking:
-        if documents.features is not None:  # a bag of words has no words to match
-            return own
-        found = self.matcher.rank(documents, k)
-        ids, scores = (np.concatenate(parts, axis=1) for parts in zip(own, found, strict=True))
+    def with_labels(self, labels: LabelSet, first: int) -> AddedLabels:
+        """Of these labels from place `first` on, where those before it are the same."""
+        return AddedLabels(self.matcher.with_labels(labels, first))
+
+    def merged_into(self, others: Ranking, views: Views, k: int) -> Ranking:
+        """The best of both."""
+        if views.documents.features is not None:  # a bag of words has no words to match
+            return others
+        found = self.matcher.rank_added(views, k)
+        ids, scores = (np.concatenate(parts, axis=1) for parts in zip(others, found, strict=True))
         return Ranking.best_of(ids, scores, k)
 
     def state(self) -> dict[str, Any]:
-        return under("newcomers", self.matcher.state("match"))
+        return add_prefix("added", self.matcher.state("match"))
 
     @classmethod
-    def restored(cls, state: dict[str, Any]) -> Newcomers | None:
-        own = below(state, "newcomers")
+    def restored(cls, state: dict[str, Any]) -> AddedLabels | None:
+        own = strip_prefix(state, "added")
         return cls(LabelMatcher(MatchConfig()).restore("match", own)) if own else None

@@ -28,7 +28,7 @@ from everylabel.methods.base import Method, State
 from everylabel.methods.calibrate import Calibration
 from everylabel.methods.words.neighbours import NearestNeighbours
 from everylabel.progress import say
-from everylabel.states import below, under
+from everylabel.states import add_prefix, strip_prefix
 from everylabel.tagger import keeping
 from everylabel.tagger.blend import Blend, Held, learn
 from everylabel.tagger.candidates import ADDED, LABEL_BY_LABEL, Table, column_names, name_lengths, tabulated
@@ -330,7 +330,7 @@ class Tagger(Method):
             "blend": None if self.blend_ is None else self.blend_.state(),
         }
         for name, expert in self.experts_.items():
-            state |= under(f"experts/{name}", expert.state())
+            state |= add_prefix(f"experts/{name}", expert.state())
         return state
 
     def _restore(self, state: State) -> None:
@@ -343,7 +343,7 @@ class Tagger(Method):
         choices = {choice.name: choice for choice in self.plan_.experts}
         self.experts_ = {
             name: self._new(choices[name]).restore(
-                LabelSet(self.labels_.labels[:size]), below(state, f"experts/{name}")
+                LabelSet(self.labels_.labels[:size]), strip_prefix(state, f"experts/{name}")
             )
             for name, size in state["sizes"].items()
         }

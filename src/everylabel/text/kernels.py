@@ -131,6 +131,15 @@ def hash_table(hashes: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)
+def known(keys: Any, hashes: Any) -> Any:
+    """Which of the hashes a table of `hash_table` has."""
+    found = np.zeros(len(hashes), np.bool_)
+    for i in range(len(hashes)):
+        found[i] = keys[place(keys, hashes[i])] == hashes[i]
+    return found
+
+
+@njit(nogil=True, cache=True)
 def count_terms(codes: Any, offsets: Any, is_word: Any, stop: Any, ngrams: Any, keys: Any, values: Any) -> Any:
     """Csr counts of the known n-grams in each text: indptr, columns (sorted) and counts."""
     n_docs = len(offsets) - 1

@@ -18,10 +18,12 @@ from everylabel.data.dataset import Documents, LabelSet, contains
 from everylabel.errors import ConfigError, DataError
 from everylabel.linear.ranker import LinearRanker
 from everylabel.linear.solver import Features, SolverConfig
-from everylabel.states import below, under
+from everylabel.states import add_prefix, strip_prefix
+from everylabel.run import QUIET, Run
 from everylabel.text.lemmas import check_language, lemmatised
 from everylabel.text.tfidf import Tfidf, TfidfConfig
 from everylabel.tree.build import build_tree, flat_tree, pifa
+from everylabel.text.views import Views
 from everylabel.types import Csr, FloatArray, IntArray, LongArray, Ranking
 
 ARITY = 16  # of the label tree, where there is one
@@ -62,27 +64,27 @@ class WordSvm:
         self.tfidf_ = Tfidf(config=words)
         self.ranker_ = LinearRanker(solver=config.solver, matcher_negatives=False, random_state=random_state)
 
-    def fit(self, documents: Documents, pairs: Csr, labels: IntArray) -> Features:
+    def fit(self, views: Views, pairs: Csr, labels: IntArray, run: Run = QUIET) -> Features:
         """Classifiers of these labels, columns of `pairs`; the documents' features, which took time."""
-        read = lemmatised(documents.full_texts, self.config.language)
-        self.tfidf_.fit(read)
-        if not self.tfidf_.names_:
+        read = views.lemmatised(self.config.language).full_texts
+        self.tfidf_.fit(read, run)
+        if not self.tfidf_.n_terms:
             raise DataError(
-                f"no word of the {len(documents)} training documents is left to find keywords among: are their texts "
+                f"no word of the {len(views)} training documents is left to find keywords among: are their texts "
                 "empty? Otherwise lower keywords.min_df (--set keywords.min_df=1) or raise keywords.max_df"
             )
-        X = self.tfidf_.transform(read)
+        X = self.tfidf_.transform(read, run)
         tree = flat_tree(labels)
         if 0 < self.config.leaf_size < len(labels):
             rng = np.random.default_rng(self.random_state)
             vectors = pifa(X, pairs[:, labels])
-            tree = build_tree(vectors, labels, leaf_size=self.config.leaf_size, arity=ARITY, rng=rng)
+            tree = build_tree(vectors, labels, leaf_size=self.config.leaf_size, arity=ARITY, rng=rng, run=run)
         features = Features.of(X)
-        self.ranker_.fit(features, pairs, tree)
+        self.ranker_.fit(features, pairs, tree, run)
         return features
 
-    def features(self, documents: Documents) -> Features:
-        return Features.of(self.tfidf_.transform(lemmatised(documents.full_texts, self.config.language)))
+    def features(self, views: Views) -> Features:
+        return Features.of(views.lemmatised(self.config.language).words(self.tfidf_))
 
     @property
     def words(self) -> list[str]:
@@ -98,11 +100,11 @@ class WordSvm:
         return csr_matrix(matrix[:, :-1]), constants
 
     def state(self, prefix: str) -> dict[str, Any]:
-        return under(f"{prefix}/tfidf", self.tfidf_.state()) | under(f"{prefix}/ranker", self.ranker_.state())
+        return add_prefix(f"{prefix}/tfidf", self.tfidf_.state()) | add_prefix(f"{prefix}/ranker", self.ranker_.state())
 
     def restore(self, prefix: str, state: dict[str, Any]) -> Self:
-        self.tfidf_.restore(below(state, f"{prefix}/tfidf"))
-        self.ranker_.restore(below(state, f"{prefix}/ranker"))
+        self.tfidf_ = self.tfidf_.restore(strip_prefix(state, f"{prefix}/tfidf"))
+        self.ranker_.restore(strip_prefix(state, f"{prefix}/ranker"))
         return self
 
 

@@ -7,10 +7,11 @@ are kept. Cost: fit and transform O(characters x ngrams) each; memory O(distinct
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, Self
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +21,8 @@ from scipy.sparse import vstack as stack_rows
 from everylabel.data.dataset import Documents
 from everylabel.errors import ConfigError, DataError
 from everylabel.parallel import n_threads, parallel_map
-from everylabel.progress import task
-from everylabel.types import Csr
+from everylabel.run import QUIET, Run
+from everylabel.types import Csr, Same
 from everylabel.vectors import unit_rows
 
 WORD = re.compile(r"(?u)\b\w\w+\b")
@@ -53,22 +54,43 @@ class TfidfConfig:
 @dataclass(kw_only=True)
 class Tfidf:
     """One field's vectoriser. Learned: `ngrams_` (the longest), `names_` (sorted; then those of `widened`), their
-    `idf_` and `hashes_`."""
+    `idf_` and `hashes_`. Once it is fitted it never changes."""
 
     config: TfidfConfig = field(default_factory=TfidfConfig)
 
-    def fit(self, texts: Texts) -> Self:
+    def fit(self, texts: Texts, run: Run = QUIET) -> Self:
         self.config.check()
         self.ngrams_, min_df = limits(self.config, texts)
-        hashes, df, documents, spans = self._count(texts)
+        hashes, df, documents, spans = self._count(texts, run)
         keep = (df >= min_df) & (df <= self.config.max_df * len(texts))
         names = self._names(texts, documents[keep], spans[keep])
         order = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
         self.names_ = [names[i] for i in order]
         self.hashes_: NDArray[np.uint64] = hashes[keep][order]
         self.idf_: NDArray[np.float64] = np.log((1 + len(texts)) / (1 + df[keep][order])) + 1
-        self.__dict__.pop("_table", None)
         return self
+
+    def weighed_by(self, idf: NDArray[np.float64]) -> Tfidf:
+        """The same vocabulary with other weights."""
+        other = Tfidf(config=self.config)
+        other.ngrams_, other.names_, other.hashes_, other.idf_ = self.ngrams_, self.names_, self.hashes_, idf
+        other._table = self._table
+        return other
+
+    @property
+    def n_terms(self) -> int:
+        return len(self.hashes_)
+
+    @property
+    def key(self) -> Hashable:
+        """What decides how a text is read."""
+        return Same(self.hashes_), Same(self.idf_), self.ngrams_, self.config.sublinear, self.config.stop_words
+
+    @cached_property
+    def names_(self) -> list[str]:
+        """Of a restored one: made when somebody looks at them, which ranking does not."""
+        text = self._names_as_bytes.tobytes().decode("utf-8", "surrogatepass")
+        return text.split("\n") if text else []
 
     def widened(self, texts: Texts) -> Tfidf:
         """With the n-grams of more texts, after those that are known, and as rare as the rarest of them."""
@@ -81,15 +103,27 @@ class Tfidf:
         wider.idf_ = np.concatenate([self.idf_, np.full(len(new), self.idf_.max(initial=1.0))])
         return wider
 
-    def transform(self, texts: Texts) -> Csr:
+    def beyond(self, texts: Texts) -> Tfidf:
+        """A vocabulary of the n-grams of these texts that this one does not have, as rare as its rarest. O(texts)."""
+        from everylabel.text import kernels
+
+        own = Tfidf(config=replace(self.config, ngrams=self.ngrams_, min_df=1, max_df=1.0)).fit(texts)
+        new = np.flatnonzero(~kernels.known(self._table[0], own.hashes_))
+        other = Tfidf(config=self.config)
+        other.ngrams_, other.hashes_ = self.ngrams_, own.hashes_[new]
+        other.names_ = [own.names_[i] for i in new]
+        other.idf_ = np.full(len(new), self._rarest)
+        return other
+
+    def transform(self, texts: Texts, run: Run = QUIET) -> Csr:
         """Csr float32, rows of length 1 (0 where no word is known)."""
-        return self._rows(texts, weighed=True)
+        return self._rows(texts, run, weighed=True)
 
     def counts(self, texts: Texts) -> Csr:
         """How often each n-gram occurs in each text: csr float32."""
-        return self._rows(texts, weighed=False)
+        return self._rows(texts, QUIET, weighed=False)
 
-    def _rows(self, texts: Texts, weighed: bool) -> Csr:
+    def _rows(self, texts: Texts, run: Run, weighed: bool) -> Csr:
         from everylabel.text import kernels
 
         keys, values = self._table
@@ -100,36 +134,38 @@ class Tfidf:
             )
             if weighed:
                 kernels.weigh(indptr, columns, weights, self.idf_, self.config.sublinear)
-            return csr_matrix((weights, columns, indptr), shape=(len(chunk), len(self.names_)))
+            return csr_matrix((weights, columns, indptr), shape=(len(chunk), self.n_terms))
 
-        with task("tf-idf: documents", len(texts)) as advance:
+        with run.task("tf-idf: documents", len(texts)) as advance:
             parts = []
             for part in parallel_map(work, list(_chunks(texts))):
                 parts.append(part)
                 advance(part.shape[0])
         if not parts:
-            return csr_matrix((0, len(self.names_)), dtype=np.float32)
+            return csr_matrix((0, self.n_terms), dtype=np.float32)
         return parts[0] if len(parts) == 1 else stack_rows(parts, format="csr")
 
-    def fit_transform(self, texts: Texts) -> Csr:
-        return self.fit(texts).transform(texts)
+    def fit_transform(self, texts: Texts, run: Run = QUIET) -> Csr:
+        return self.fit(texts, run).transform(texts, run)
 
     def state(self) -> dict[str, Any]:
-        text = np.frombuffer("\n".join(self.names_).encode("utf-8", "surrogatepass"), np.uint8)
+        text = self.__dict__.get("_names_as_bytes")
+        if text is None:
+            text = np.frombuffer("\n".join(self.names_).encode("utf-8", "surrogatepass"), np.uint8)
         return {"ngrams": self.ngrams_, "names": text, "idf": self.idf_, "hashes": self.hashes_}
 
-    def restore(self, state: dict[str, Any]) -> Self:
-        text = state["names"].tobytes().decode("utf-8", "surrogatepass")
-        self.names_ = text.split("\n") if text else []
+    def restore(self, state: dict[str, Any]) -> Tfidf:
+        """The one that is there already, where another part of the model has been restored from the same arrays."""
+        self._names_as_bytes = state["names"]
         self.ngrams_, self.idf_, self.hashes_ = state["ngrams"], state["idf"], state["hashes"]
-        return self
+        return _restored.setdefault(self.key, self)
 
-    def _count(self, texts: Texts) -> Any:
+    def _count(self, texts: Texts, run: Run) -> Any:
         """Hash, document frequency, and one occurrence (document, span) of every n-gram. One table a thread."""
         from everylabel.text import kernels
 
         share = -(-len(texts) // n_threads()) or 1
-        with task("tf-idf: vocabulary", len(texts)) as advance:
+        with run.task("tf-idf: vocabulary", len(texts)) as advance:
 
             def work(start: int) -> Any:
                 table: Any = (*_empty_table(1 << 16), 0)
@@ -162,6 +198,10 @@ class Tfidf:
         return names
 
     @cached_property
+    def _rarest(self) -> float:
+        return float(self.idf_.max(initial=1.0))
+
+    @cached_property
     def _table(self) -> Any:
         from everylabel.text import kernels
 
@@ -176,6 +216,10 @@ class Tfidf:
         return kernels.count_documents(codes, offsets, 0, _word_characters(), np.zeros(16, np.uint64), 1, (*table, 0))[
             0
         ]
+
+
+# Of all models in this process, as long as one of them has it: a vocabulary's look-up table is made once.
+_restored: WeakValueDictionary[Hashable, Tfidf] = WeakValueDictionary()
 
 
 def limits(config: TfidfConfig, texts: Texts) -> tuple[int, int]:
@@ -236,7 +280,12 @@ class DocumentFeatures:
         self.fields_: dict[str, Tfidf] = {}
         self.n_features_ = 0
 
-    def fit_transform(self, documents: Documents) -> Csr:
+    @property
+    def key(self) -> Hashable:
+        """What decides how a document is read."""
+        return (*((name, tfidf.key) for name, tfidf in self.fields_.items()), self.n_features_, self.config.title_weight)
+
+    def fit_transform(self, documents: Documents, run: Run = QUIET) -> Csr:
         self.config.check()
         if documents.features is not None:
             self.n_features_ = documents.features.shape[1]
@@ -247,8 +296,8 @@ class DocumentFeatures:
         blocks = []
         for name in names:
             self.fields_[name] = Tfidf(config=config)
-            blocks.append(self.fields_[name].fit_transform(_field(documents, name)))
-        if not any(tfidf.names_ for tfidf in self.fields_.values()):
+            blocks.append(self.fields_[name].fit_transform(_field(documents, name), run))
+        if not any(tfidf.n_terms for tfidf in self.fields_.values()):
             raise DataError(
                 f"no word of the {len(documents)} training documents is left to learn from: are their texts empty? "
                 "Otherwise lower tfidf.min_df (--set tfidf.min_df=1) or raise tfidf.max_df"

@@ -14,7 +14,7 @@ import numpy as np
 
 from everylabel.data.dataset import Documents
 from everylabel.encoders.base import Encoder, Tokens
-from everylabel.progress import say
+from everylabel.run import QUIET, Run
 from everylabel.types import LongArray
 
 SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=\S)|\n+")
@@ -31,9 +31,9 @@ class Corpus:
     heads: LongArray
 
     @classmethod
-    def of(cls, documents: Documents, encoder: Encoder) -> Corpus:
+    def of(cls, documents: Documents, encoder: Encoder, run: Run = QUIET) -> Corpus:
         """Documents of fewer than two tokens are left out: nothing can be learned from them."""
-        heads, bodies = split_heads(documents)
+        heads, bodies = split_heads(documents, run)
         first, rest = encoder.tokenize(heads), encoder.tokenize(bodies)
         tokens = interleaved(first, rest)
         lengths = np.where(rest.lengths > 0, first.lengths, 0)  # a title alone is a text without a title
@@ -60,7 +60,7 @@ class Corpus:
         return self.tokens.spans(rows, starts, sizes)
 
 
-def split_heads(documents: Documents) -> tuple[list[str], list[str]]:
+def split_heads(documents: Documents, run: Run = QUIET) -> tuple[list[str], list[str]]:
     """Title and text; (first sentence, the others) where there is no title; ("", text) for a single sentence."""
     heads, bodies, untitled, single = [], [], 0, 0
     for title, text in zip(documents.titles, documents.texts, strict=True):
@@ -72,7 +72,7 @@ def split_heads(documents: Documents) -> tuple[list[str], list[str]]:
         heads.append(title)
         bodies.append(text)
     if untitled:
-        say(
+        run.say(
             f"{untitled:,} of {len(heads):,} documents have no title: their first sentence stands for it"
             + (f", and in {single:,} of a single sentence a random half of it" if single else "")
         )

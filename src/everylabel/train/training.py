@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from everylabel.errors import ConfigError
-from everylabel.states import below
+from everylabel.states import strip_prefix
 from everylabel.train.checkpoint import Saved, split_state
 from everylabel.train.config import TrainConfig
 from everylabel.train.interrupt import interrupts_held
@@ -162,22 +162,22 @@ class Run:
 
     def restore(self, saved: Saved) -> None:
         """Go on from there. KeyError, TypeError or ValueError, before anything is changed, when it does not fit."""
-        plain, weights = saved.plain, below(saved.tensors, "weights")
+        plain, weights = saved.plain, strip_prefix(saved.tensors, "weights")
         if {k: w.shape for k, w in weights.items()} != {k: w.shape for k, w in self.weights.items()}:
             raise ValueError("its weights have other names or shapes")
         last, finished = Step(**plain["last"]), bool(plain["finished"])
         if not finished:
             values, seconds = {key: plain[key] for key in _PLAIN}, float(plain["seconds"])
-            self.optimiser.restore(plain["optimiser"], below(saved.tensors, "optimiser"))
+            self.optimiser.restore(plain["optimiser"], strip_prefix(saved.tensors, "optimiser"))
             for key, value in values.items():
                 setattr(self, key, value)
-            self.best_weights = below(saved.tensors, "best")
+            self.best_weights = strip_prefix(saved.tensors, "best")
             self.started, self.seconds_before = time.perf_counter(), seconds
         _copy_into(self.weights, weights)
         self.last, self.number, self.finished = last, last.number, finished
 
     def restore_batches(self, saved: Saved) -> None:
-        arrays = {key: array.numpy() for key, array in below(saved.tensors, "batches").items()}
+        arrays = {key: array.numpy() for key, array in strip_prefix(saved.tensors, "batches").items()}
         if hasattr(self.batches, "load_state_dict"):
             self.batches.load_state_dict({**saved.plain["batches"], **arrays})
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 
 from everylabel.errors import ConfigError
-from everylabel.progress import task
+from everylabel.run import QUIET, Run
 from everylabel.types import Csr, FloatArray, IntArray, LongArray
 
 _ITERATIONS = 20
@@ -61,7 +61,9 @@ def pifa(X: Csr, Y: Csr) -> Csr:
     return csr_matrix(Y.T @ X, dtype=np.float32)
 
 
-def build_tree(vectors: Any, labels: IntArray, *, leaf_size: int, arity: int, rng: np.random.Generator) -> LabelTree:
+def build_tree(
+    vectors: Any, labels: IntArray, *, leaf_size: int, arity: int, rng: np.random.Generator, run: Run = QUIET
+) -> LabelTree:
     """The tree of `labels`; row i of `vectors` (csr or dense, only its direction counts) belongs to labels[i]."""
     if leaf_size < 2 or arity < 2:
         raise ConfigError(f"leaf_size and arity must be at least 2; got {leaf_size} and {arity}")
@@ -70,7 +72,7 @@ def build_tree(vectors: Any, labels: IntArray, *, leaf_size: int, arity: int, rn
     vectors = Directions.of(vectors if issparse(vectors) else np.asarray(vectors, np.float32))
     groups: list[tuple[NDArray[np.int64], int]] = [(np.arange(len(labels), dtype=np.int64), n_leaves)]
     children: list[LongArray] = []
-    with task("label tree", n_leaves) as advance:
+    with run.task("label tree", n_leaves) as advance:
         for level in range(depth):
             most_leaves = arity ** (depth - 1 - level)
             split: list[tuple[NDArray[np.int64], int]] = []

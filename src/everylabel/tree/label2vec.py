@@ -18,7 +18,7 @@ from scipy.sparse import csr_matrix
 
 from everylabel.errors import ConfigError
 from everylabel.linear.nearest import InvertedLists
-from everylabel.progress import task
+from everylabel.run import QUIET, Run
 from everylabel.types import Csr, FloatArray
 from everylabel.vectors import unit_rows
 
@@ -40,7 +40,9 @@ class Label2VecConfig:
             raise ConfigError("label2vec: dim, negatives and epochs must be at least 1, and rate above 0")
 
 
-def label2vec(pairs: Csr, config: Label2VecConfig, seed: int) -> tuple[FloatArray, NDArray[np.bool_]]:
+def label2vec(
+    pairs: Csr, config: Label2VecConfig, seed: int, run: Run = QUIET
+) -> tuple[FloatArray, NDArray[np.bool_]]:
     """(labels, dim) vectors, and which labels have one: those that share a document with another; the rest are zero."""
     from gensim.models import Word2Vec
     from gensim.models.callbacks import CallbackAny2Vec
@@ -54,7 +56,7 @@ def label2vec(pairs: Csr, config: Label2VecConfig, seed: int) -> tuple[FloatArra
     ]
     if not sets:
         return vectors, np.zeros(len(vectors), bool)
-    with task("label2vec", config.epochs) as advance:
+    with run.task("label2vec", config.epochs) as advance:
 
         class Epochs(CallbackAny2Vec):  # type: ignore[misc]
             def on_epoch_end(self, model: object) -> None:  # noqa: ARG002

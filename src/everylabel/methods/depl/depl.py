@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from everylabel.data.dataset import Dataset, Documents, LabelSet, pairs_in
+from everylabel.data.dataset import Dataset, LabelSet, pairs_in
 from everylabel.data.splits import in_order_of_ids, ranks
 from everylabel.encoders.base import EncoderConfig, Tokens
 from everylabel.errors import ConfigError, DataError
@@ -42,8 +42,10 @@ from everylabel.methods.base import Method, State
 from everylabel.methods.depl.bounds import keyword_bounds
 from everylabel.methods.rare import check_rare_weight, favour_rare
 from everylabel.methods.words.linear import seen_labels
+from everylabel.run import Run
 from everylabel.text.keywords import Description, Descriptions, KeywordConfig, WordSvm, hard_negatives, top_words
 from everylabel.text.matching import require_texts
+from everylabel.text.views import Views
 from everylabel.types import Csr, IntArray, Ranking
 
 if TYPE_CHECKING:
@@ -107,46 +109,45 @@ class Classifier(Method):
         if self.temperature <= 0:
             raise ConfigError(f"temperature must be above 0; got {self.temperature}")
 
-    def _fit(self, dataset: Dataset) -> None:
+    def _fit(self, dataset: Dataset, run: Run) -> None:
         from everylabel.methods.depl.dual import Head
 
-        learner, ranker = self._learner(dataset, np.empty((len(dataset), 0), np.int32))
+        learner, ranker = self._learner(dataset, np.empty((len(dataset), 0), np.int32), run)
         learner.classify(self.classify)
         head = Head(learner.head_rows(), seen_labels(dataset))
         self.ranker_: DualRanker = ranker.index_labels(self.index, None, head, len(dataset.labels))
 
-    def _learner(self, dataset: Dataset, hard: IntArray) -> tuple[DualLearner, DualRanker]:
+    def _learner(self, dataset: Dataset, hard: IntArray, run: Run) -> tuple[DualLearner, DualRanker]:
         """`hard`: each document's hard negatives, as labels of the dataset."""
         from everylabel.methods.depl.dual import Dual, DualRanker
         from everylabel.methods.depl.dual_learning import DualLearner, Pairs
         from everylabel.methods.tower import Tower
 
         ordered, seen = in_order_of_ids(dataset), seen_labels(dataset)
+        by_id = np.argsort(ranks(dataset.documents.ids))
+        views, center = Views.in_run(dataset.documents, run), self.pooling == "own"
         tower = Tower.load(
-            self.encoder, ordered.documents, ordered.labels, self.random_state, center=self.pooling == "own"
+            self.encoder, views.taken(by_id), ordered.labels, self.random_state, center=center, run=run
         )
         tower.encoder.module.requires_grad_(self.encoder.trainable)
         dual = Dual(
             tower.encoder.module, tower.mean, paper_pooling=self.pooling == "paper", temperature=self.temperature
         )
-        by_id = np.argsort(ranks(dataset.documents.ids))
         rows = by_id[np.diff(dataset.required_pairs.indptr)[by_id] > 0]
         place = np.full(len(dataset.labels) + 1, -1, np.int32)  # the last is for what is no label
         place[seen] = np.arange(len(seen))
         pairs = Pairs(
-            documents=tower.encoder.tokenize(dataset.documents.subset(rows).full_texts),
+            documents=views.tokens(tower.encoder, run).take(rows),
             truth=csr_matrix(dataset.required_pairs[rows][:, seen_first(dataset)]),
             n_seen=len(seen),
             hard=place[hard[rows]],
         )
         static = self.encoder.kind == "static"
-        return DualLearner(dual, pairs, self.random_state, static=static), DualRanker(tower.encoder, dual)
+        return DualLearner(dual, pairs, self.random_state, run, static=static), DualRanker(tower.encoder, dual)
 
-    def _rank(self, documents: Documents, k: int) -> Ranking:
+    def _rank(self, views: Views, k: int) -> Ranking:
         n_labels = len(self.labels_)
-        return favour_rare(
-            lambda depth: self.ranker_.rank(documents, depth, n_labels), self.counts_, self.rare_weight, k
-        )
+        return favour_rare(lambda depth: self.ranker_.rank(views, depth, n_labels), self.counts_, self.rare_weight, k)
 
     def _state(self) -> State:
         return self.ranker_.state("ranker")
@@ -202,13 +203,13 @@ class Depl(Classifier):
     def starts_from_classifier(self) -> bool:
         return self.joint or self.encoder.kind != "static" if self.initialise is None else self.initialise
 
-    def _fit(self, dataset: Dataset) -> None:
+    def _fit(self, dataset: Dataset, run: Run) -> None:
         from everylabel.methods.depl.dual import Head
         from everylabel.methods.depl.dual_learning import Texts
 
         require_texts(dataset.documents)
-        keywords, hard = self._fit_svm(dataset)
-        learner, ranker = self._learner(dataset, hard)
+        keywords, hard = self._fit_svm(dataset, run)
+        learner, ranker = self._learner(dataset, hard, run)
         labels, tokenize, room = dataset.labels, ranker.encoder.tokenize, self.description_tokens
         self.descriptions_ = Descriptions.made(
             labels, self._words(), keywords, lambda texts: tokenize(texts).lengths, room
@@ -224,12 +225,12 @@ class Depl(Classifier):
         head = Head(learner.head_rows(), seen_labels(dataset)) if self.joint else None
         self.ranker_ = ranker.index_labels(self.index, full, head, len(labels))
 
-    def _add_labels(self, labels: LabelSet, first: int) -> None:
+    def _with_labels(self, labels: LabelSet, first: int) -> None:
         new = labels.subset(range(first, len(labels)))
         whole = self.descriptions_.with_more(len(new))
         plain = Descriptions(whole.words, whole.keywords[first:], whole.read[first:])
         tokens = self._tokens(new, plain, np.zeros(len(new), bool), self.ranker_.encoder.tokenize)
-        self.ranker_.add_labels(tokens, first)
+        self.ranker_ = self.ranker_.with_labels(tokens, first)
         self.descriptions_ = whole
 
     def _tokens(self, labels: LabelSet, descriptions: Descriptions, used: Any, tokenize: Any) -> Tokens:
@@ -239,7 +240,7 @@ class Depl(Classifier):
         room = self.description_tokens
         return interleaved(tokenize(names, room), tokenize(given, room))
 
-    def _fit_svm(self, dataset: Dataset) -> tuple[Csr, IntArray]:
+    def _fit_svm(self, dataset: Dataset, run: Run) -> tuple[Csr, IntArray]:
         """Keywords (labels x words) and hard negatives (documents x so many); none of either without an SVM."""
         n_labels, rows = len(dataset.labels), np.argsort(ranks(dataset.documents.ids))
         hard = np.full((len(dataset), self.hard_negatives), -1, np.int32)
@@ -248,7 +249,8 @@ class Depl(Classifier):
             return csr_matrix((n_labels, 0), dtype=np.float32), hard
         self.svm_ = WordSvm(self.keywords, self.random_state)
         pairs = dataset.required_pairs[rows]
-        features = self.svm_.fit(dataset.documents.subset(rows), pairs, seen_labels(dataset))
+        views = Views.in_run(dataset.documents, run).taken(rows)
+        features = self.svm_.fit(views, pairs, seen_labels(dataset), run)
         if self.hard_negatives:
             found = self.svm_.ranker_.rank(features, min(self.hard_negatives + MOST_LABELS, n_labels))
             hard[rows] = hard_negatives(found, pairs, self.hard_negatives)
@@ -259,7 +261,6 @@ class Depl(Classifier):
 
     def describe(self, label: str) -> Description:
         """The text by which a label is found, and its keywords with their weights; by the label's id."""
-        self._require_fitted()
         if label not in self.labels_.index:
             raise DataError(f"label {label!r} is not in the model's vocabulary of {len(self.labels_):,} labels")
         at = self.labels_.index[label]
@@ -267,11 +268,10 @@ class Depl(Classifier):
 
     def diagnostics(self, dataset: Dataset) -> dict[str, Any]:
         """Theorem 3 on labelled documents; nothing without keywords, or where their SVM does not rank all labels."""
-        self._require_fitted()
         if self.svm_ is None or not self.keywords.per_label or self.svm_.ranker_.tree_.depth > 1:
             return {}
         return keyword_bounds(
-            self.svm_.features(dataset.documents).sparse,
+            self.svm_.features(Views.of(dataset.documents)).sparse,
             *self.svm_.weights(len(self.labels_)),
             self.descriptions_.read_keywords(),
             pairs_in(self.labels_, dataset),

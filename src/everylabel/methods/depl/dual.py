@@ -18,16 +18,15 @@ from scipy.special import expit
 from torch import Tensor, nn
 from torch.nn import functional
 
-from everylabel.data.dataset import Documents
 from everylabel.encoders.base import Encoder, EncoderConfig, Tokens
 from everylabel.encoders.build import restore_encoder
 from everylabel.encoders.fingerprint import evaluating
 from everylabel.encoders.static import StaticModule
 from everylabel.index.build import IndexKind
 from everylabel.index.products import ProductIndex
-from everylabel.progress import task
-from everylabel.states import below, under
+from everylabel.states import add_prefix, strip_prefix
 from everylabel.text.matching import require_texts
+from everylabel.text.views import Views
 from everylabel.types import FloatArray, IntArray, Ranking
 
 CANDIDATES = 100  # ranks of each part, at least: what the joint ranking chooses from
@@ -141,17 +140,21 @@ class DualRanker:
             self.rows = {}
         return self
 
-    def add_labels(self, texts: Tokens, first: int) -> None:
-        """Labels from place `first` on, by their texts; they have no row in the head."""
+    def with_labels(self, texts: Tokens, first: int) -> DualRanker:
+        """One more, which knows labels from place `first` on by their texts; they have no row in the head."""
         rows = self.vectors(self.dual.labels, texts)
-        self.parts["texts"].add(np.arange(first, first + len(rows), dtype=np.int32), rows)
+        wider = DualRanker(self.encoder, self.dual)
+        ids = np.arange(first, first + len(rows), dtype=np.int32)
+        wider.parts = self.parts | {"texts": self.parts["texts"].with_rows(ids, rows)}
+        wider.rows, wider.head_row = self.rows, self.head_row
         if self.rows:
-            self.rows["texts"] = np.concatenate([self.rows["texts"], rows])
-            self.head_row = np.concatenate([self.head_row, np.full(len(rows), -1, np.int32)])
+            wider.rows = self.rows | {"texts": np.concatenate([self.rows["texts"], rows])}
+            wider.head_row = np.concatenate([self.head_row, np.full(len(rows), -1, np.int32)])
+        return wider
 
-    def rank(self, documents: Documents, k: int, n_labels: int) -> Ranking:
-        require_texts(documents)
-        vectors = self.vectors(self.dual.documents, self.encoder.tokenize(documents.full_texts))
+    def rank(self, views: Views, k: int, n_labels: int) -> Ranking:
+        require_texts(views.documents)
+        vectors = self.vectors(self.dual.documents, views.tokens(self.encoder))
         queries = {
             "texts": vectors * np.float32(self.dual.scale),
             "head": np.column_stack([vectors, np.ones(len(vectors), np.float32)]),
@@ -186,16 +189,15 @@ class DualRanker:
         static = self.encoder.config.kind == "static"
         starts = range(0, tokens.n_rows, STATIC_ROWS)
         parts: Any = (np.arange(i, min(i + STATIC_ROWS, tokens.n_rows)) for i in starts)
-        with evaluating(self.dual), torch.inference_mode(), task("encoding", tokens.n_rows) as advance:
+        with evaluating(self.dual), torch.inference_mode():
             for rows in parts if static else batches(tokens.lengths, BUDGET):
                 result[rows] = tower(tokens.take(rows)).cpu().numpy()
-                advance(len(rows))
         return result
 
     def state(self, prefix: str) -> dict[str, Any]:
         layers = {name: tensor for name, tensor in self.dual.state_dict().items() if not name.startswith("encoder.")}
         state: dict[str, Any] = {f"{prefix}/dual/{name}": tensor.cpu().numpy() for name, tensor in layers.items()}
-        state |= under(f"{prefix}/encoder", self.encoder.state()) | under(f"{prefix}/rows", self.rows)
+        state |= add_prefix(f"{prefix}/encoder", self.encoder.state()) | add_prefix(f"{prefix}/rows", self.rows)
         state |= {f"{prefix}/parts": list(self.parts), f"{prefix}/head_row": self.head_row}
         for name, part in self.parts.items():
             state |= part.state(f"{prefix}/{name}")
@@ -205,15 +207,15 @@ class DualRanker:
     def restore(
         cls, config: EncoderConfig, prefix: str, state: dict[str, Any], *, paper_pooling: bool, temperature: float
     ) -> Self:
-        own = below(state, prefix)
-        encoder = restore_encoder(config, below(own, "encoder"))
+        own = strip_prefix(state, prefix)
+        encoder = restore_encoder(config, strip_prefix(own, "encoder"))
         dual = Dual(
             encoder.module, np.zeros(encoder.dim, np.float32), paper_pooling=paper_pooling, temperature=temperature
         )
-        layers = {name: torch.from_numpy(np.array(value)) for name, value in below(own, "dual").items()}
+        layers = {name: torch.from_numpy(np.array(value)) for name, value in strip_prefix(own, "dual").items()}
         dual.load_state_dict(layers, strict=False)  # the encoder has its own
         ranker = cls(encoder, dual.eval())
-        ranker.rows, ranker.head_row = below(own, "rows"), own["head_row"]
+        ranker.rows, ranker.head_row = strip_prefix(own, "rows"), own["head_row"]
         ranker.parts = {name: ProductIndex.restore(name, own) for name in own["parts"]}
         return ranker
 

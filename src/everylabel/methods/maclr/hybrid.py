@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from everylabel.data.dataset import Dataset, Documents, LabelSet
+from everylabel.data.dataset import Dataset, LabelSet
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError
 from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
 from everylabel.methods.maclr.maclr import SelfSupervision
+from everylabel.run import Run
 from everylabel.text.matching import LabelMatcher, MatchConfig
+from everylabel.text.views import Views
 from everylabel.train.batches import TOKENS_PER_WORD
 from everylabel.types import FloatArray, Ranking
 
@@ -59,49 +61,49 @@ class Hybrid(Method):
             if getattr(self, key) < 0:
                 raise ConfigError(f"{key} must not be negative; got {getattr(self, key)}")
 
-    def _fit(self, dataset: Dataset) -> None:
+    def _fit(self, dataset: Dataset, run: Run) -> None:
         from everylabel.methods.maclr.selfsup import learned_tower
         from everylabel.methods.tower import Tower
 
-        documents, labels = dataset.documents, dataset.labels
-        self.matcher_ = LabelMatcher(self.match).fit(documents, labels)
+        views, labels = Views.in_run(dataset.documents, run), dataset.labels
+        self.matcher_ = LabelMatcher(self.match).fit(views, labels, run)
         self.tower_: Tower | None = None
         self.learned_: Tower | None = None
         if self.dense_weight > 0:
-            tower = Tower.load(self.encoder, documents, labels, self.random_state, center=True)
+            tower = Tower.load(self.encoder, views, labels, self.random_state, center=True, run=run)
             self.tower_ = tower.index_labels(labels, self.index)
         if self.learned_weight > 0:
-            learned = replace(self.learned, trainable=len(documents) > 0)
-            tower = learned_tower(learned, self.learn, dataset.without_pairs(), self.random_state)
+            learned = replace(self.learned, trainable=len(views) > 0)
+            tower = learned_tower(learned, self.learn, dataset.without_pairs(), self.random_state, run=run)
             self.learned_ = tower.index_labels(labels, self.index)
 
-    def _rank(self, documents: Documents, k: int) -> Ranking:
+    def _rank(self, views: Views, k: int) -> Ranking:
         deep = min(max(k, CANDIDATES), len(self.labels_))
-        words, vectors, weights = self.matcher_.rank(documents, deep), [], []
+        words, vectors, weights = self.matcher_.rank(views, deep), [], []
         if self.tower_ is not None:
-            vectors.append(self.tower_.rank(documents, deep))
-            weights.append(self.dense_weight * self._read(documents, self.tower_))
+            vectors.append(self.tower_.rank(views, deep))
+            weights.append(self.dense_weight * self._read(views, self.tower_))
         if self.learned_ is not None:
-            vectors.append(self.learned_.rank(documents, deep))
-            weights.append(np.full(len(documents), self.learned_weight, np.float32))
+            vectors.append(self.learned_.rank(views, deep))
+            weights.append(np.full(len(views), self.learned_weight, np.float32))
         if not vectors:
             return words.top(k)
         if self.combine == "ranks":
             return combined(by_rank(words), [by_rank(part) for part in vectors], weights, k)
         return combined(words, vectors, [2 * weight for weight in weights], k)  # twice: a score is (1 + cosine) / 2
 
-    def _add_labels(self, labels: LabelSet, first: int) -> None:
-        self.matcher_.extend(labels)
-        for tower in (self.tower_, self.learned_):
-            if tower is not None:
-                tower.add_labels(labels, first)
+    def _with_labels(self, labels: LabelSet, first: int) -> None:
+        self.matcher_ = self.matcher_.with_labels(labels, self.n_fitted_)
+        self.tower_, self.learned_ = (
+            None if tower is None else tower.with_labels(labels, first) for tower in (self.tower_, self.learned_)
+        )
 
-    def _read(self, documents: Documents, tower: Tower) -> FloatArray:
+    def _read(self, views: Views, tower: Tower) -> FloatArray:
         """How much an encoder's word counts: by the share of the document that it reads."""
         limit = getattr(tower.encoder.module, "limit", None)
         if limit is None:
-            return np.ones(len(documents), np.float32)
-        n_tokens = TOKENS_PER_WORD * np.array([1 + text.count(" ") for text in documents.full_texts], np.float32)
+            return np.ones(len(views), np.float32)
+        n_tokens = TOKENS_PER_WORD * np.array([1 + text.count(" ") for text in views.full_texts], np.float32)
         return np.asarray(LEAST_READ + (1 - LEAST_READ) * np.minimum(1, limit / n_tokens), np.float32)
 
     def _state(self) -> State:

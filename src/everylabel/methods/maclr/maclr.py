@@ -25,6 +25,7 @@ from everylabel.data.dataset import Dataset
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError
 from everylabel.methods.maclr.semantic import Semantic
+from everylabel.run import Run
 from everylabel.text.matching import MatchConfig
 
 
@@ -69,12 +70,12 @@ class Ict(Semantic):
         self.learn.check()
         self.match.check()
 
-    def _fit(self, dataset: Dataset) -> None:
+    def _fit(self, dataset: Dataset, run: Run) -> None:
         from everylabel.methods.maclr.selfsup import learned_tower
 
         settings: dict[str, Any] = {"match": self.match, "center": self.center, "index": self.index}
         tower = learned_tower(
-            self.encoder, self.learn, dataset, self.random_state, fine_tune=self.fine_tune, **settings
+            self.encoder, self.learn, dataset, self.random_state, fine_tune=self.fine_tune, run=run, **settings
         )
         self.tower_ = tower.index_labels(dataset.labels, self.index)
 

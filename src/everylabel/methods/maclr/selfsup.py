@@ -10,11 +10,12 @@ import torch
 from torch import Tensor
 
 from everylabel.data.dataset import Dataset, Documents
-from everylabel.data.splits import in_order_of_ids
+from everylabel.data.splits import in_order_of_ids, ranks
 from everylabel.encoders.base import EncoderConfig, Tokens
 from everylabel.methods.tower import Tower, Towers
-from everylabel.progress import say, task
+from everylabel.run import QUIET, Run
 from everylabel.text.matching import LabelMatcher, MatchConfig, label_texts
+from everylabel.text.views import Views
 from everylabel.train.batches import Corpus, drawn
 from everylabel.train.clusters import spherical_kmeans
 from everylabel.train.config import TrainConfig
@@ -60,15 +61,17 @@ def learned_tower(
     center: bool = True,
     index: IndexKind = "auto",
     fine_tune: bool = True,
+    run: Run = QUIET,
 ) -> Tower:
     """The encoder after both stages, and after fine-tuning where there are pairs; its labels are not in the index yet.
 
     An encoder that is not trainable is the pretrained one. `match` is that of the TF-IDF view.
     """
     ordered = in_order_of_ids(dataset)
-    tower = Tower.load(encoder, ordered.documents, ordered.labels, seed, center=center)
+    views = Views.in_run(dataset.documents, run).taken(np.argsort(ranks(dataset.documents.ids)))
+    tower = Tower.load(encoder, views, ordered.labels, seed, center=center, run=run)
     if encoder.trainable:
-        learner = Learner(learn, tower, ordered, seed, index)
+        learner = Learner(learn, tower, ordered, views, seed, index, run)
         learner.stage_one()
         learner.stage_two(match or MatchConfig())
         if fine_tune and ordered.pairs is not None and ordered.pairs.nnz:
@@ -79,8 +82,18 @@ def learned_tower(
 class Learner:
     """Trains a tower in place."""
 
-    def __init__(self, config: SelfSupervision, tower: Tower, dataset: Dataset, seed: int, index: IndexKind) -> None:
-        self.config, self.tower, self.dataset, self.seed, self.index = config, tower, dataset, seed, index
+    def __init__(
+        self,
+        config: SelfSupervision,
+        tower: Tower,
+        dataset: Dataset,
+        views: Views,
+        seed: int,
+        index: IndexKind,
+        run: Run,
+    ) -> None:
+        self.config, self.tower, self.dataset, self.views = config, tower, dataset, views
+        self.seed, self.index, self.progress = seed, index, run
         self.towers = Towers(tower.encoder.module, tower.mean)
         texts, self.owners = label_texts(dataset.labels)
         self.label_tokens = tower.encoder.tokenize(texts)
@@ -91,11 +104,11 @@ class Learner:
         """Self-supervision on documents; on the labels' own texts where there are no documents."""
         documents = self.dataset.documents
         if not len(documents):
-            say("there are no training documents: learning from the labels' texts alone")
+            self.progress.say("there are no training documents: learning from the labels' texts alone")
             documents = Documents.of(label_texts(self.dataset.labels)[0])
-        corpus = Corpus.of(documents, self.tower.encoder)
+        corpus = Corpus.of(documents, self.tower.encoder, self.progress)
         if len(corpus) < 2:
-            say("fewer than two documents have words: nothing to learn from, the encoder stays as it is")
+            self.progress.say("fewer than two documents have words: nothing to learn from, the encoder stays as it is")
             return
         steps = self.steps(len(corpus))
         self.run("stage-1", StageOne(self, corpus, steps), steps)
@@ -107,11 +120,11 @@ class Learner:
         if not len(documents):
             return
         if config.pseudo_tfidf:
-            matcher = LabelMatcher(match).fit(documents, self.dataset.labels)
-            views.append(matcher.rank(documents, config.pseudo_labels).ids)
+            matcher = LabelMatcher(match).fit(self.views, self.dataset.labels, self.progress)
+            views.append(matcher.rank(self.views, config.pseudo_labels).ids)
         if config.pseudo_encoder:
             self.tower.index_labels(self.dataset.labels, self.index)
-            views.append(self.tower.rank(documents, config.pseudo_labels).ids)
+            views.append(self.tower.rank(self.views, config.pseudo_labels).ids)
         if views:
             every = np.arange(len(self.dataset.labels))
             self.learn_pairs("stage-2", *_pairs_of(np.concatenate(views, axis=1)), every, share=1.0)
@@ -128,9 +141,9 @@ class Learner:
         """`others`: the labels that random negatives are drawn from."""
         rows = np.flatnonzero(np.diff(indptr))
         if not len(rows):
-            say(f"{name}: no document has a label to learn from, the encoder stays as it is")
+            self.progress.say(f"{name}: no document has a label to learn from, the encoder stays as it is")
             return
-        tokens = self.tower.encoder.tokenize(self.dataset.documents.subset(rows).full_texts)
+        tokens = self.views.tokens(self.tower.encoder, self.progress).take(rows)
         steps, before = self.steps(len(rows)), self.before if share < 1 else None
 
         def batches(number: int, rng: np.random.Generator) -> Batch:
@@ -152,7 +165,8 @@ class Learner:
         lr = self.config.lr or (STATIC_LR if static else TRANSFORMER_LR)
         groups = [Group(list(self.towers.parameters()), lr=lr * share, sparse=static)]
         for _ in train(
-            self.towers, batches, self.loss, TrainConfig(steps=steps), groups=groups, seed=self.seed, name=name
+            self.towers, batches, self.loss, TrainConfig(steps=steps), groups=groups, seed=self.seed, name=name,
+            run=self.progress,
         ):
             pass
 
@@ -238,7 +252,8 @@ class StageOne:
         towers, tokens = self.learner.towers, self.corpus.tokens
         parts = []
         towers.eval()
-        with torch.inference_mode(), task("clusters", tokens.n_rows) as advance:
+        progress = self.learner.progress
+        with torch.inference_mode(), progress.task("clusters", tokens.n_rows) as advance:
             for first in range(0, tokens.n_rows, CHUNK):
                 rows = np.arange(first, min(first + CHUNK, tokens.n_rows))
                 parts.append(towers.documents(tokens.take(rows)).cpu().numpy())

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from everylabel.data.dataset import Dataset, Documents, LabelSet
+from everylabel.data.dataset import Dataset, LabelSet
 from everylabel.encoders.base import EncoderConfig
 from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
+from everylabel.run import Run
+from everylabel.text.views import Views
 from everylabel.types import Ranking
 
 if TYPE_CHECKING:
@@ -29,17 +31,18 @@ class Semantic(Method):
     def check(self) -> None:
         self.encoder.check()
 
-    def _fit(self, dataset: Dataset) -> None:
+    def _fit(self, dataset: Dataset, run: Run) -> None:
         from everylabel.methods.tower import Tower
 
-        tower = Tower.load(self.encoder, dataset.documents, dataset.labels, self.random_state, center=self.center)
+        views = Views.in_run(dataset.documents, run)
+        tower = Tower.load(self.encoder, views, dataset.labels, self.random_state, center=self.center, run=run)
         self.tower_: Tower = tower.index_labels(dataset.labels, self.index)
 
-    def _rank(self, documents: Documents, k: int) -> Ranking:
-        return self.tower_.rank(documents, k)
+    def _rank(self, views: Views, k: int) -> Ranking:
+        return self.tower_.rank(views, k)
 
-    def _add_labels(self, labels: LabelSet, first: int) -> None:
-        self.tower_.add_labels(labels, first)
+    def _with_labels(self, labels: LabelSet, first: int) -> None:
+        self.tower_ = self.tower_.with_labels(labels, first)
 
     def _state(self) -> State:
         return self.tower_.state("tower")

@@ -20,6 +20,7 @@ from everylabel.encoders.base import Encoder, Tokens
 from everylabel.linear.ranker import documents_of_nodes
 from everylabel.linear.solver import Features, SolverConfig, train_level
 from everylabel.train.batches import drawn
+from everylabel.run import QUIET, Run
 from everylabel.train.config import TrainConfig
 from everylabel.train.loop import Group, train
 from everylabel.train.losses import of_positives, squared_hinge, supervised_contrastive
@@ -64,9 +65,9 @@ class Heads(nn.Module):
 class Levels:
     """`fine_tune` trains the encoder in place."""
 
-    def __init__(self, config: FineTuning, encoder: Encoder, texts: list[str], seed: int) -> None:
-        self.config, self.encoder, self.seed = config, encoder, seed
-        self.tokens = encoder.tokenize(texts)
+    def __init__(self, config: FineTuning, encoder: Encoder, texts: list[str], seed: int, run: Run = QUIET) -> None:
+        self.config, self.encoder, self.seed, self.run = config, encoder, seed, run
+        self.tokens = encoder.tokenize(texts, run=run)
 
     def fine_tune(self, pairs: Csr, tree: LabelTree) -> None:
         pairs = csr_matrix(pairs)[:, tree.order]
@@ -95,7 +96,7 @@ class Levels:
         loss = self.matching if last and config.matching else hinge
         schedule = TrainConfig(steps=steps)
         name = f"fine-tuning, {batches.n_nodes:,} nodes"
-        for _ in train(heads, batches, loss, schedule, groups=[encoder, head], seed=self.seed, name=name):
+        for _ in train(heads, batches, loss, schedule, groups=[encoder, head], seed=self.seed, name=name, run=self.run):
             pass
 
     def matching(self, heads: Heads, batch: Batch) -> dict[str, Tensor]:

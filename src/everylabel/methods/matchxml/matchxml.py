@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from everylabel.data.dataset import Dataset, Documents
+from everylabel.data.dataset import Dataset
 from everylabel.data.splits import in_order_of_ids, ranks
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError
@@ -28,10 +28,11 @@ from everylabel.linear.ranker import LinearRanker
 from everylabel.linear.solver import Features, SolverConfig
 from everylabel.methods.base import Method, State
 from everylabel.methods.rare import CANDIDATES, check_rare_weight, favour_rare
-from everylabel.progress import say
-from everylabel.states import below, under
+from everylabel.run import Run
+from everylabel.states import add_prefix, strip_prefix
 from everylabel.text.matching import require_texts
 from everylabel.text.tfidf import DocumentFeatures, TfidfConfig
+from everylabel.text.views import Views
 from everylabel.tree.build import build_tree, flat_tree, pifa
 from everylabel.tree.label2vec import Label2VecConfig, completed, label2vec
 from everylabel.types import Csr, FloatArray, IntArray, Ranking
@@ -107,45 +108,44 @@ class MatchXml(Method):
                 f"and {self.sentence_weight}"
             )
 
-    def _fit(self, dataset: Dataset) -> None:
+    def _fit(self, dataset: Dataset, run: Run) -> None:
         from everylabel.encoders.build import load_encoder
 
         require_texts(dataset.documents)
         ordered, columns = in_order_of_ids(dataset), np.argsort(ranks(dataset.labels.ids))
-        pairs, texts = ordered.required_pairs, ordered.documents.full_texts
-        labels = np.flatnonzero(ordered.counts > 0).astype(np.int32)
-        self.features_ = DocumentFeatures(self.tfidf)
-        X = self.features_.fit_transform(ordered.documents)
+        views = Views.in_run(dataset.documents, run).taken(np.argsort(ranks(dataset.documents.ids)))
+        pairs, labels = ordered.required_pairs, np.flatnonzero(ordered.counts > 0).astype(np.int32)
+        self.features_, X = views.fitted_tfidf(self.tfidf, run)
         self.sentence_ = load_encoder(self.sentence) if self.sentence_weight > 0 else None
-        sentences = None if self.sentence_ is None else self.sentence_.encode(texts)
+        sentences = None if self.sentence_ is None else views.vectors(self.sentence_, run)
         self.members_: list[Member] = []
         for number in range(self.members):
             member = Member(self, self.random_state + number)
-            member.fit(X, sentences, pairs, labels, ordered.documents)
+            member.fit(X, sentences, pairs, labels, views, run)
             member.ranker.tree_ = replace(
                 member.ranker.tree_, order=columns[member.ranker.tree_.order].astype(np.int32)
             )
             self.members_.append(member)
 
-    def _rank(self, documents: Documents, k: int) -> Ranking:
-        require_texts(documents)
-        X = self.features_.transform(documents)
-        sentences = None if self.sentence_ is None else self.sentence_.encode(documents.full_texts)
+    def _rank(self, views: Views, k: int) -> Ranking:
+        require_texts(views.documents)
+        X = views.tfidf(self.features_)
+        sentences = None if self.sentence_ is None else views.vectors(self.sentence_)
 
         def ranked(depth: int) -> Ranking:
             if len(self.members_) == 1:
-                return self.members_[0].rank(X, sentences, documents, depth)
+                return self.members_[0].rank(X, sentences, views, depth)
             deep = max(depth, CANDIDATES)
-            return Ranking.mean([member.rank(X, sentences, documents, deep) for member in self.members_], depth)
+            return Ranking.mean([member.rank(X, sentences, views, deep) for member in self.members_], depth)
 
         return favour_rare(ranked, self.counts_, self.rare_weight, k)
 
     def _state(self) -> State:
         state = self.features_.state("tfidf")
         if self.sentence_ is not None:
-            state |= under("sentence", self.sentence_.state())
+            state |= add_prefix("sentence", self.sentence_.state())
         for i, member in enumerate(self.members_):
-            state |= under(f"member{i}", member.state())
+            state |= add_prefix(f"member{i}", member.state())
         return state
 
     def _restore(self, state: State) -> None:
@@ -154,9 +154,9 @@ class MatchXml(Method):
         self.features_ = DocumentFeatures(self.tfidf).restore("tfidf", state)
         self.sentence_ = None
         if self.sentence_weight > 0:
-            self.sentence_ = restore_encoder(self.sentence, below(state, "sentence"))
+            self.sentence_ = restore_encoder(self.sentence, strip_prefix(state, "sentence"))
         self.members_ = [
-            Member(self, self.random_state + i).restore(below(state, f"member{i}")) for i in range(self.members)
+            Member(self, self.random_state + i).restore(strip_prefix(state, f"member{i}")) for i in range(self.members)
         ]
 
 
@@ -181,39 +181,42 @@ class Member:
             solver=config.solver, beam=config.beam, matcher_negatives=config.matcher_negatives, random_state=seed
         )
 
-    def fit(self, X: Csr, sentences: FloatArray | None, pairs: Csr, labels: IntArray, documents: Documents) -> None:
+    def fit(
+        self, X: Csr, sentences: FloatArray | None, pairs: Csr, labels: IntArray, views: Views, run: Run
+    ) -> None:
         own, tuned = pairs[:, labels], None
         if self.config.tuned_weight > 0:
-            tuned = self.tuned(X, own, documents)
+            tuned = self.tuned(X, own, views, run)
         features = self.joined(X, tuned, sentences)
         tree, leaf_size = flat_tree(labels), self.config.leaf_size
         if len(labels) > (leaf_size or MOST_FLAT):
             vectors = pifa(X, own) if tuned is None else own.T @ tuned
             rng = np.random.default_rng(self.seed)
             settings = {"leaf_size": leaf_size or LEAF_SIZE, "arity": self.config.arity}
-            tree = build_tree(vectors, labels, rng=rng, **settings)
-        self.ranker.fit(features, pairs, tree)
+            tree = build_tree(vectors, labels, rng=rng, run=run, **settings)
+        self.ranker.fit(features, pairs, tree, run)
 
-    def tuned(self, X: Csr, own: Csr, documents: Documents) -> FloatArray:
+    def tuned(self, X: Csr, own: Csr, views: Views, run: Run) -> FloatArray:
         """The documents' vectors by the fine-tuned encoder."""
         from everylabel.encoders.build import load_encoder
         from everylabel.methods.matchxml.levels import Levels
 
-        config, texts = self.config.fine_tuning, documents.full_texts
+        config, texts = self.config.fine_tuning, views.full_texts
         self.encoder = load_encoder(self.config.encoder, texts)
         if config.epochs > 0 and self.config.encoder.trainable:
             settings = {"leaf_size": config.leaf_size, "arity": config.arity}
             rng = np.random.default_rng(self.seed)
-            tree = build_tree(self.label_vectors(X, own), np.arange(own.shape[1], dtype=np.int32), rng=rng, **settings)
-            Levels(config, self.encoder, texts, self.seed).fine_tune(own, tree)
-        return self.encoder.encode(texts)
+            vectors, labels = self.label_vectors(X, own, run), np.arange(own.shape[1], dtype=np.int32)
+            tree = build_tree(vectors, labels, rng=rng, run=run, **settings)
+            Levels(config, self.encoder, texts, self.seed, run).fine_tune(own, tree)
+        return self.encoder.encode(texts, run=run)
 
-    def label_vectors(self, X: Csr, own: Csr) -> Any:
+    def label_vectors(self, X: Csr, own: Csr, run: Run) -> Any:
         if self.config.tree == "pifa":
             return pifa(X, own)
-        vectors, known = label2vec(own, self.config.label2vec, self.seed)
+        vectors, known = label2vec(own, self.config.label2vec, self.seed, run)
         if not known.any():
-            say("no document has two labels: the tree is made from the labels' documents instead of label2vec")
+            run.say("no document has two labels: the tree is made from the labels' documents instead of label2vec")
             return pifa(X, own)
         return vectors if known.all() else completed(vectors, known, pifa(X, own))
 
@@ -222,18 +225,18 @@ class Member:
         parts = [np.float32(weight) * part for part, weight in weighted if part is not None]
         return Features.of(X, np.concatenate(parts, axis=1) if parts else None)
 
-    def rank(self, X: Csr, sentences: FloatArray | None, documents: Documents, k: int) -> Ranking:
-        tuned = None if self.encoder is None else self.encoder.encode(documents.full_texts)
+    def rank(self, X: Csr, sentences: FloatArray | None, views: Views, k: int) -> Ranking:
+        tuned = None if self.encoder is None else views.vectors(self.encoder)
         return self.ranker.rank(self.joined(X, tuned, sentences), k)
 
     def state(self) -> dict[str, Any]:
         encoder = {} if self.encoder is None else self.encoder.state()
-        return under("encoder", encoder) | under("ranker", self.ranker.state())
+        return add_prefix("encoder", encoder) | add_prefix("ranker", self.ranker.state())
 
     def restore(self, state: dict[str, Any]) -> Member:
         from everylabel.encoders.build import restore_encoder
 
         if self.config.tuned_weight > 0:
-            self.encoder = restore_encoder(self.config.encoder, below(state, "encoder"))
-        self.ranker.restore(below(state, "ranker"))
+            self.encoder = restore_encoder(self.config.encoder, strip_prefix(state, "encoder"))
+        self.ranker.restore(strip_prefix(state, "ranker"))
         return self

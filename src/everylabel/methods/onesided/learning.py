@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from everylabel.encoders.base import Tokens
 from everylabel.methods.depl.dual_learning import FEWEST, MOST, STATIC_LR, TRANSFORMER_LR
 from everylabel.methods.onesided.module import DocumentSide, LabelModule, Read, Seen
+from everylabel.run import QUIET, Run
 from everylabel.train.batches import drawn
 from everylabel.train.config import TrainConfig
 from everylabel.train.loop import Group, train
@@ -120,8 +121,10 @@ class Batches:
 class Learner:
     """Trains both sides in place."""
 
-    def __init__(self, documents: DocumentSide, labels: LabelModule, pairs: Pairs, method: OfDe) -> None:
-        self.documents, self.labels, self.pairs, self.method = documents, labels, pairs, method
+    def __init__(
+        self, documents: DocumentSide, labels: LabelModule, pairs: Pairs, method: OfDe, run: Run = QUIET
+    ) -> None:
+        self.documents, self.labels, self.pairs, self.method, self.run = documents, labels, pairs, method, run
         self.both = nn.ModuleDict({"documents": documents, "labels": labels})
         counts = np.bincount(pairs.truth.indices, minlength=pairs.n_labels)
         self.prior = torch.from_numpy((method.frequency_weight * np.log1p(counts)).astype(np.float32))
@@ -141,7 +144,7 @@ class Learner:
         batches = Batches(self.pairs, method, steps, watch)
         config = TrainConfig(steps=steps)
         name, seed = "fine-tuning", method.random_state
-        for _ in train(self.both, batches, self.loss, config, groups=groups, seed=seed, name=name):
+        for _ in train(self.both, batches, self.loss, config, groups=groups, seed=seed, name=name, run=self.run):
             pass
         return batches.history + ([watch(steps)] if watch is not None else [])
 

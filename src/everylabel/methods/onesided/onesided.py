@@ -52,8 +52,10 @@ from everylabel.methods.depl.depl import Learning, seen_first
 from everylabel.methods.onesided.spread import row_of
 from everylabel.methods.rare import check_rare_weight
 from everylabel.methods.words.linear import seen_labels
-from everylabel.states import below, under
+from everylabel.run import Run
+from everylabel.states import add_prefix, strip_prefix
 from everylabel.text.matching import require_texts
+from everylabel.text.views import Views
 from everylabel.types import Csr, FloatArray, IntArray, LongArray, Ranking
 
 if TYPE_CHECKING:
@@ -153,21 +155,28 @@ class OfDe(Method):
             return self.labels_per_batch
         return 500 if self.encoder.kind != "static" and self.label_side in ("second", "same") else 5_000
 
-    def _fit(self, dataset: Dataset) -> None:
-        from everylabel.methods.onesided.learning import Learner
+    def _fit(self, dataset: Dataset, run: Run) -> None:
+        from everylabel.methods.onesided.learning import Learner, Pairs
         from everylabel.methods.onesided.module import DocumentSide
         from everylabel.methods.onesided.ranker import OneSidedRanker, label_vectors
         from everylabel.methods.tower import Tower
 
         require_texts(dataset.documents)
         data, held = self._held_out(dataset)
-        ordered, order, n_seen = in_order_of_ids(data), seen_first(data), len(seen_labels(data))
-        tower = Tower.load(self.encoder, ordered.documents, ordered.labels, self.random_state, center=True)
+        order, n_seen = seen_first(data), len(seen_labels(data))
+        views, by_id = Views.in_run(data.documents, run), np.argsort(ranks(data.documents.ids))
+        labels_by_id = in_order_of_ids(data).labels
+        tower = Tower.load(
+            self.encoder, views.taken(by_id), labels_by_id, self.random_state, center=True, run=run
+        )
         encoder = tower.encoder
         encoder.module.requires_grad_(self.encoder.trainable)
         side = DocumentSide(encoder.module, tower.mean, layer=self.document_layer, attention=self.attention)
         texts = [text_of(data.labels[int(i)]) for i in order]
-        pairs = self._pairs(data, encoder, encoder.tokenize(texts, self.label_tokens), order, n_seen)
+        rows = by_id[np.diff(data.required_pairs.indptr)[by_id] > 0]
+        truth = csr_matrix(data.required_pairs[rows][:, order])
+        documents = views.tokens(encoder, run).take(rows)
+        pairs = Pairs(documents, encoder.tokenize(texts, self.label_tokens), truth, n_seen)
         labels, reader = self._labels(encoder, side, pairs, texts)
         ranked = order[:n_seen] if self.label_side == "free" else order
 
@@ -180,17 +189,17 @@ class OfDe(Method):
             vectors, _ = label_vectors(labels, len(ranked))
             return row_of(step, found, held.truth, held.hidden, vectors, n_seen)
 
-        learner = Learner(side, labels, pairs, self)
+        learner = Learner(side, labels, pairs, self, run)
         self.history_: list[dict[str, Any]] = learner.learn(watch if self.evaluations else None)
         self.ranker_ = ranker()
         self.reader_ = reader.trained(labels)
 
-    def _add_labels(self, labels: LabelSet, first: int) -> None:
+    def _with_labels(self, labels: LabelSet, first: int) -> None:
         if self.label_side in ("free", "second"):  # no weights, or an encoder that is not kept: by their words
-            super()._add_labels(labels, first)
+            super()._with_labels(labels, first)
             return
         texts = [text_of(label) for label in labels.labels[first:]]
-        self.ranker_.add_labels(first, *self.reader_.read(texts, self.label_tokens, self.ranker_))
+        self.ranker_ = self.ranker_.with_labels(first, *self.reader_.read(texts, self.label_tokens, self.ranker_))
 
     def _held_out(self, dataset: Dataset) -> tuple[Dataset, Held]:
         """What is trained on, and what evaluations look at."""
@@ -205,14 +214,6 @@ class OfDe(Method):
         if not train.required_pairs.nnz:
             raise DataError(f"{dataset.name}: nothing is left to learn from beside evaluations; set evaluations=0")
         return train, Held(held.documents, held.required_pairs, hidden)
-
-    def _pairs(self, data: Dataset, encoder: Encoder, texts: Tokens, order: IntArray, n_seen: int) -> Pairs:
-        from everylabel.methods.onesided.learning import Pairs
-
-        by_id = np.argsort(ranks(data.documents.ids))
-        rows = by_id[np.diff(data.required_pairs.indptr)[by_id] > 0]
-        documents = encoder.tokenize(data.documents.subset(rows).full_texts)
-        return Pairs(documents, texts, csr_matrix(data.required_pairs[rows][:, order]), n_seen)
 
     def _labels(
         self, encoder: Encoder, side: DocumentSide, pairs: Pairs, texts: list[str]
@@ -252,30 +253,30 @@ class OfDe(Method):
 
     def explain(self, text: str, label: str) -> list[Span]:
         """The words of a text by how much of a label's attention (by its id) they have, most first; they sum to 1."""
-        self._require_fitted()
+        model = self.model_
         if not self.attention:
             raise ConfigError(f"{self.name} has no attention to explain; fit of-lan, or set attention=true")
-        if label not in self.labels_.index:
-            raise DataError(f"label {label!r} is not in the model's vocabulary of {len(self.labels_):,} labels")
-        at = self.labels_.index[label]
-        if self.label_side == "free" and not self.ranker_.vectors["outputs"][at].any():
+        at = model.labels_.index.get(label)
+        if at is None:
+            raise DataError(f"label {label!r} is not in the model's vocabulary of {len(model.labels_):,} labels")
+        if self.label_side == "free" and not model.ranker_.vectors["outputs"][at].any():
             raise DataError(f"{self.name} has learned nothing of label {label!r}: no document had it; fit of-lan")
-        return self.ranker_.explain(text, at)
+        return model.ranker_.explain(text, at)
 
-    def _rank(self, documents: Documents, k: int) -> Ranking:
-        require_texts(documents)
-        found = self.ranker_.rank(self.ranker_.encoder.tokenize(documents.full_texts), max(k, WEIGHED))
+    def _rank(self, views: Views, k: int) -> Ranking:
+        require_texts(views.documents)
+        found = self.ranker_.rank(views.tokens(self.ranker_.encoder), max(k, WEIGHED))
         return self._weighed(found, self.counts_, k)
 
     def _weighed(self, found: Ranking, counts: LongArray, k: int) -> Ranking:
         """The same labels with what their frequency adds to a cosine, less than in training; half of it to a score."""
-        prior = np.log1p(counts) - np.log1p(counts.max())
+        prior = np.log1p(counts[found.ids]) - np.log1p(counts.max())
         weight = max(0.0, self.frequency_weight - self.rare_weight)
-        scores = found.scores + weight * self.temperature / 2 * prior[found.ids]
+        scores = found.scores + weight * self.temperature / 2 * prior
         return Ranking.best_of(found.ids, np.clip(scores, 0, 1), k)
 
     def _state(self) -> State:
-        return self.ranker_.state("ranker") | under("reader", self.reader_.state()) | {"history": self.history_}
+        return self.ranker_.state("ranker") | add_prefix("reader", self.reader_.state()) | {"history": self.history_}
 
     def _restore(self, state: State) -> None:
         from everylabel.methods.onesided.ranker import OneSidedRanker
@@ -283,7 +284,7 @@ class OfDe(Method):
 
         self.history_ = state["history"]
         frozen = self._label_encoder if self.label_side == "frozen" else None
-        self.reader_ = LabelReader.restored(frozen, below(state, "reader"))
+        self.reader_ = LabelReader.restored(frozen, strip_prefix(state, "reader"))
         self.ranker_ = OneSidedRanker.restore(
             self.encoder,
             "ranker",

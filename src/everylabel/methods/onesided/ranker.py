@@ -18,10 +18,10 @@ from everylabel.encoders.fingerprint import evaluating
 from everylabel.encoders.static import StaticEncoder
 from everylabel.errors import DataError
 from everylabel.index.build import IndexKind, make_index
+from everylabel.index.grown import index_state, restored_index, with_vectors
 from everylabel.methods.onesided.attention import weights_of
 from everylabel.methods.onesided.module import DocumentSide, LabelModule
-from everylabel.progress import task
-from everylabel.states import below, under
+from everylabel.states import add_prefix, strip_prefix
 from everylabel.types import FloatArray, IntArray, LongArray, Ranking
 from everylabel.vectors import unit_rows
 
@@ -57,22 +57,23 @@ class OneSidedRanker:
             self.vectors["outputs"][order], self.vectors["queries"][order] = outputs, queries
         return self
 
-    def add_labels(self, first: int, outputs: FloatArray, queries: FloatArray | None) -> None:
-        """Unit vectors of labels that come after the others, from place `first` on."""
-        self.index.add(np.arange(first, first + len(outputs), dtype=np.int64), outputs)
+    def with_labels(self, first: int, outputs: FloatArray, queries: FloatArray | None) -> OneSidedRanker:
+        """One more, with unit vectors of labels that come after the others, from place `first` on."""
+        wider = OneSidedRanker(self.encoder, self.documents, self.shortlist, self.pooled_share)
+        wider.index = with_vectors(self.index, np.arange(first, first + len(outputs), dtype=np.int64), outputs)
         if queries is not None:
             rows = {"outputs": outputs, "queries": queries}
-            self.vectors = {name: np.concatenate([self.vectors[name], rows[name]]) for name in self.vectors}
+            wider.vectors = {name: np.concatenate([self.vectors[name], rows[name]]) for name in self.vectors}
+        return wider
 
     def rank(self, tokens: Tokens, k: int) -> Ranking:
         """Scores are (1 + cosine) / 2."""
         deep = min(max(k, self.shortlist) if self.vectors else k, len(self.index))
         found = Ranking.empty(tokens.n_rows, deep)
-        with evaluating(self.documents), torch.inference_mode(), task("ranking", tokens.n_rows) as advance:
+        with evaluating(self.documents), torch.inference_mode():
             for rows in self._parts(tokens.lengths):
                 search = self._attended if self.vectors else self._pooled
                 found.ids[rows], found.scores[rows] = search(tokens.take(rows), deep)
-                advance(len(rows))
         return Ranking.best_of(found.ids, np.clip((1 + found.scores) / 2, 0, 1), k)
 
     def explain(self, text: str, label: int) -> list[Span]:
@@ -124,9 +125,10 @@ class OneSidedRanker:
 
     def state(self, prefix: str) -> dict[str, Any]:
         layers = {n: t.cpu().numpy() for n, t in self.documents.state_dict().items() if not n.startswith("encoder.")}
-        encoder = under(f"{prefix}/encoder", self.encoder.state())
-        vectors = under(f"{prefix}/vectors", self.vectors)
-        return encoder | vectors | under(f"{prefix}/documents", layers) | {f"{prefix}/index": self.index}
+        encoder = add_prefix(f"{prefix}/encoder", self.encoder.state())
+        vectors = add_prefix(f"{prefix}/vectors", self.vectors)
+        own = encoder | vectors | add_prefix(f"{prefix}/documents", layers)
+        return own | index_state(f"{prefix}/index", self.index)
 
     @classmethod
     def restore(
@@ -139,15 +141,15 @@ class OneSidedRanker:
         shortlist: int,
         pooled_share: float,
     ) -> Self:
-        own = below(state, prefix)
-        encoder, vectors = restore_encoder(config, below(own, "encoder")), below(own, "vectors")
+        own = strip_prefix(state, prefix)
+        encoder, vectors = restore_encoder(config, strip_prefix(own, "encoder")), strip_prefix(own, "vectors")
         documents = DocumentSide(
             encoder.module, np.zeros(encoder.dim, np.float32), layer=layer, attention=bool(vectors)
         )
-        layers = {name: torch.from_numpy(np.array(value)) for name, value in below(own, "documents").items()}
+        layers = {name: torch.from_numpy(np.array(value)) for name, value in strip_prefix(own, "documents").items()}
         documents.load_state_dict(layers, strict=False)  # the encoder has its own
         ranker = cls(encoder, documents.eval(), shortlist, pooled_share)
-        ranker.vectors, ranker.index = vectors, own["index"]
+        ranker.vectors, ranker.index = vectors, restored_index("index", own)
         return ranker
 
 

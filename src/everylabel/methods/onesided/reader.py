@@ -15,7 +15,7 @@ import torch
 from everylabel.encoders.base import Encoder, EncoderConfig
 from everylabel.encoders.build import load_encoder
 from everylabel.errors import ModelError
-from everylabel.states import below, under
+from everylabel.states import add_prefix, strip_prefix
 from everylabel.types import FloatArray
 from everylabel.vectors import unit_rows
 
@@ -75,8 +75,8 @@ class LabelReader:
 
     def state(self) -> dict[str, Any]:
         factors = {} if self.factors is None else {"factors": self.factors}
-        return {"fingerprint": self.fingerprint, **factors, **under("layers", self.layers)}
+        return {"fingerprint": self.fingerprint, **factors, **add_prefix("layers", self.layers)}
 
     @classmethod
     def restored(cls, encoder: EncoderConfig | None, state: dict[str, Any]) -> Self:
-        return cls(encoder, below(state, "layers"), state.get("factors"), state["fingerprint"])
+        return cls(encoder, strip_prefix(state, "layers"), state.get("factors"), state["fingerprint"])

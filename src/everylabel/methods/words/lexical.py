@@ -10,10 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from everylabel.data.dataset import Dataset, Documents, LabelSet
+from everylabel.data.dataset import Dataset, LabelSet
 from everylabel.errors import ConfigError
 from everylabel.methods.base import Method, State
+from everylabel.run import Run
 from everylabel.text.matching import LabelMatcher, MatchConfig
+from everylabel.text.views import Views
 from everylabel.types import Ranking
 
 
@@ -32,14 +34,14 @@ class TfidfMatch(Method):
     def matcher(self) -> LabelMatcher:
         return LabelMatcher(self.match)
 
-    def _fit(self, dataset: Dataset) -> None:
-        self.matcher_ = self.matcher().fit(dataset.documents, dataset.labels)
+    def _fit(self, dataset: Dataset, run: Run) -> None:
+        self.matcher_ = self.matcher().fit(Views.in_run(dataset.documents, run), dataset.labels, run)
 
-    def _rank(self, documents: Documents, k: int) -> Ranking:
-        return self.matcher_.rank(documents, k)
+    def _rank(self, views: Views, k: int) -> Ranking:
+        return self.matcher_.rank(views, k)
 
-    def _add_labels(self, labels: LabelSet, first: int) -> None:  # noqa: ARG002
-        self.matcher_.extend(labels)
+    def _with_labels(self, labels: LabelSet, first: int) -> None:  # noqa: ARG002
+        self.matcher_ = self.matcher_.with_labels(labels, self.n_fitted_)
 
     def _state(self) -> State:
         return self.matcher_.state("match")

@@ -14,14 +14,16 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from everylabel.data.dataset import Dataset, Documents
+from everylabel.data.dataset import Dataset
 from everylabel.errors import ConfigError
 from everylabel.linear.ranker import LinearRanker
 from everylabel.linear.solver import Features, SolverConfig
 from everylabel.methods.base import Method, State
 from everylabel.methods.rare import check_rare_weight, favour_rare
-from everylabel.states import below, under
+from everylabel.run import Run
+from everylabel.states import add_prefix, strip_prefix
 from everylabel.text.tfidf import DocumentFeatures, TfidfConfig
+from everylabel.text.views import Views
 from everylabel.tree.build import build_tree, flat_tree, pifa
 from everylabel.types import IntArray, Ranking
 
@@ -50,36 +52,32 @@ class XrLinear(Method):
                 f"and {self.beam}"
             )
 
-    def _fit(self, dataset: Dataset) -> None:
-        self.texts_ = self._texts()
-        X, pairs, labels = (
-            self.texts_.features.fit_transform(dataset.documents),
-            dataset.required_pairs,
-            seen_labels(dataset),
-        )
+    def _fit(self, dataset: Dataset, run: Run) -> None:
+        features, X = Views.in_run(dataset.documents, run).fitted_tfidf(self.tfidf, run)
+        pairs, labels = dataset.required_pairs, seen_labels(dataset)
         tree = flat_tree(labels)
         if len(labels) > self.leaf_size:
             rng = np.random.default_rng(self.random_state)
-            tree = build_tree(pifa(X, pairs[:, labels]), labels, leaf_size=self.leaf_size, arity=self.arity, rng=rng)
-        self.texts_.ranker.fit(Features.of(X), pairs, tree)
+            shape = {"leaf_size": self.leaf_size, "arity": self.arity}
+            tree = build_tree(pifa(X, pairs[:, labels]), labels, rng=rng, run=run, **shape)
+        self.texts_ = TextRanker(features, self._ranker().fit(Features.of(X), pairs, tree, run))
 
-    def _texts(self) -> TextRanker:
-        ranker = LinearRanker(
+    def _ranker(self) -> LinearRanker:
+        return LinearRanker(
             solver=self.solver,
             beam=self.beam,
             matcher_negatives=self.matcher_negatives,
             random_state=self.random_state,
         )
-        return TextRanker(DocumentFeatures(self.tfidf), ranker)
 
-    def _rank(self, documents: Documents, k: int) -> Ranking:
-        return favour_rare(partial(self.texts_.rank, documents), self.counts_, self.rare_weight, k)
+    def _rank(self, views: Views, k: int) -> Ranking:
+        return favour_rare(partial(self.texts_.rank, views), self.counts_, self.rare_weight, k)
 
     def _state(self) -> State:
         return self.texts_.state()
 
     def _restore(self, state: State) -> None:
-        self.texts_ = self._texts().restore(state)
+        self.texts_ = TextRanker(DocumentFeatures(self.tfidf), self._ranker()).restore(state)
 
 
 @dataclass(kw_only=True)
@@ -97,24 +95,22 @@ class Svm(Method):
         self.solver.check()
         check_rare_weight(self.rare_weight)
 
-    def _fit(self, dataset: Dataset) -> None:
-        self.texts_ = self._texts()
-        X = self.texts_.features.fit_transform(dataset.documents)
-        self.texts_.ranker.fit(Features.of(X), dataset.required_pairs, flat_tree(seen_labels(dataset)))
+    def _fit(self, dataset: Dataset, run: Run) -> None:
+        features, X = Views.in_run(dataset.documents, run).fitted_tfidf(self.tfidf, run)
+        tree = flat_tree(seen_labels(dataset))
+        self.texts_ = TextRanker(features, self._ranker().fit(Features.of(X), dataset.required_pairs, tree, run))
 
-    def _texts(self) -> TextRanker:
-        return TextRanker(
-            DocumentFeatures(self.tfidf), LinearRanker(solver=self.solver, random_state=self.random_state)
-        )
+    def _ranker(self) -> LinearRanker:
+        return LinearRanker(solver=self.solver, random_state=self.random_state)
 
-    def _rank(self, documents: Documents, k: int) -> Ranking:
-        return favour_rare(partial(self.texts_.rank, documents), self.counts_, self.rare_weight, k)
+    def _rank(self, views: Views, k: int) -> Ranking:
+        return favour_rare(partial(self.texts_.rank, views), self.counts_, self.rare_weight, k)
 
     def _state(self) -> State:
         return self.texts_.state()
 
     def _restore(self, state: State) -> None:
-        self.texts_ = self._texts().restore(state)
+        self.texts_ = TextRanker(DocumentFeatures(self.tfidf), self._ranker()).restore(state)
 
 
 @dataclass(frozen=True)
@@ -124,15 +120,15 @@ class TextRanker:
     features: DocumentFeatures
     ranker: LinearRanker
 
-    def rank(self, documents: Documents, k: int) -> Ranking:
-        return self.ranker.rank(Features.of(self.features.transform(documents)), k)
+    def rank(self, views: Views, k: int) -> Ranking:
+        return self.ranker.rank(Features.of(views.tfidf(self.features)), k)
 
     def state(self) -> State:
-        return self.features.state("tfidf") | under("ranker", self.ranker.state())
+        return self.features.state("tfidf") | add_prefix("ranker", self.ranker.state())
 
     def restore(self, state: State) -> Self:
         self.features.restore("tfidf", state)
-        self.ranker.restore(below(state, "ranker"))
+        self.ranker.restore(strip_prefix(state, "ranker"))
         return self
 
 

@@ -6,15 +6,16 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from scipy.sparse import csr_matrix, hstack, vstack
+from scipy.sparse import csr_matrix, vstack
 
-from everylabel.data.dataset import Dataset, Documents
+from everylabel.data.dataset import Dataset, LabelSet
 from everylabel.errors import ConfigError
 from everylabel.linear.nearest import InvertedLists
-from everylabel.memo import Last
 from everylabel.methods.base import Method, State
+from everylabel.run import Run
 from everylabel.text.tfidf import DocumentFeatures, TfidfConfig
-from everylabel.types import Csr, Ranking
+from everylabel.text.views import Views
+from everylabel.types import Csr, LongArray, Ranking, Same
 from everylabel.vectors import largest_of_rows
 
 
@@ -37,32 +38,37 @@ class NearestNeighbours(Method):
                 f"got {self.neighbours}, {self.power} and {self.words}"
             )
 
-    def _fit(self, dataset: Dataset) -> None:
-        self.features_ = DocumentFeatures(self.tfidf)
-        self.lists_ = InvertedLists.of(self.features_.fit_transform(dataset.documents))
+    def _fit(self, dataset: Dataset, run: Run) -> None:
+        views = Views.in_run(dataset.documents, run)
+        self.features_, X = views.fitted_tfidf(self.tfidf, run)
+        self.lists_ = views.once(("inverted lists", self.features_.key), lambda: InvertedLists.of(X))
         self.pairs_ = dataset.required_pairs
-        self.last_: Last[tuple[tuple[str, ...], tuple[str, ...]], Ranking] = Last()
 
-    def learn(self, documents: Documents, pairs: Csr) -> None:
-        """More neighbours, at once; how rare a word is stays as it was at the fit. O(nnz of all training documents)."""
-        vectors = self.features_.transform(documents)
-        lists = csr_matrix(hstack([self.lists_.lists, vectors.T], format="csr"), dtype=np.float32)
-        self.lists_ = InvertedLists(lists, np.arange(lists.shape[1], dtype=np.int32))
-        self.pairs_ = csr_matrix(vstack([self.pairs_, pairs], format="csr"), dtype=np.float32)
-        self.last_ = Last()
+    def with_documents(self, views: Views, pairs: Csr, labels: LabelSet, counts: LongArray) -> NearestNeighbours:
+        """The next model, with more neighbours; how rare a word is stays as it was at the fit. The vocabulary may have
+        grown: neighbours cannot read labels, but documents of them may come. O(nnz of all training documents)."""
+        old = self.model_
+        model = old._copy()
+        model.lists_ = old.lists_.with_rows(views.tfidf(old.features_))
+        known = old.pairs_
+        widened = csr_matrix((known.data, known.indices, known.indptr), shape=(known.shape[0], len(labels)))
+        model.pairs_ = csr_matrix(vstack([widened, pairs], format="csr"), dtype=np.float32)
+        model.labels_, model.counts_ = labels, counts
+        model.hidden_ = np.concatenate([old.hidden_, np.zeros(len(labels) - len(old.hidden_), np.bool_)])
+        return model
 
-    def nearest(self, documents: Documents) -> Ranking:
-        """The most similar training documents: their numbers, and the similarity. Asked again, it is remembered."""
-        if documents.features is not None:
-            return self._nearest(documents)
-        return self.last_.of((tuple(documents.titles), tuple(documents.texts)), lambda: self._nearest(documents))
+    def nearest(self, views: Views) -> Ranking:
+        """The most similar training documents: their numbers, and the similarity."""
+        model = self.model_
+        key = ("neighbours", Same(model.lists_.lists.data), model.features_.key, self.neighbours, self.words)
+        return views.once(key, lambda: model._nearest(views))
 
-    def _nearest(self, documents: Documents) -> Ranking:
-        vectors = self.features_.transform(documents)
+    def _nearest(self, views: Views) -> Ranking:
+        vectors = views.tfidf(self.features_)
         return self.lists_.nearest(largest_of_rows(vectors, self.words) if self.words else vectors, self.neighbours)
 
-    def _rank(self, documents: Documents, k: int) -> Ranking:
-        near = self.nearest(documents)
+    def _rank(self, views: Views, k: int) -> Ranking:
+        near = self.nearest(views)
         found = near.ids >= 0
         weights = np.where(found, np.maximum(near.scores, 0), 0) ** self.power
         weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-12)
@@ -73,10 +79,9 @@ class NearestNeighbours(Method):
         return Ranking.from_csr(votes, k)
 
     def _state(self) -> State:
-        return self.features_.state("tfidf") | {"lists": self.lists_.lists, "pairs": self.pairs_}
+        return self.features_.state("tfidf") | self.lists_.state("documents") | {"pairs": self.pairs_}
 
     def _restore(self, state: State) -> None:
         self.features_ = DocumentFeatures(self.tfidf).restore("tfidf", state)
-        self.lists_ = InvertedLists(state["lists"], np.arange(state["lists"].shape[1], dtype=np.int32))
+        self.lists_ = InvertedLists.restored("documents", state)
         self.pairs_ = state["pairs"]
-        self.last_ = Last()

@@ -7,8 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from everylabel.data.dataset import Dataset, Documents
+from everylabel.data.dataset import Dataset
 from everylabel.methods.base import Method, State
+from everylabel.run import Run
+from everylabel.text.views import Views
 from everylabel.types import Ranking
 
 
@@ -18,16 +20,16 @@ class Popularity(Method):
 
     name: ClassVar[str] = "popularity"
 
-    def _fit(self, dataset: Dataset) -> None:
+    def _fit(self, dataset: Dataset, run: Run) -> None:
         pass  # the counts that every method keeps are all there is to learn
 
-    def _rank(self, documents: Documents, k: int) -> Ranking:
+    def _rank(self, views: Views, k: int) -> Ranking:
         best = np.lexsort((np.arange(len(self.counts_)), -self.counts_))[:k]
         scores = (self.counts_[best] / max(self.n_train_, 1)).astype(np.float32)
         seen = scores > 0
         ids = np.where(seen, best, -1).astype(np.int32)
         scores = np.where(seen, scores, -np.inf).astype(np.float32)
-        return Ranking(np.tile(ids, (len(documents), 1)), np.tile(scores, (len(documents), 1)))
+        return Ranking(np.tile(ids, (len(views), 1)), np.tile(scores, (len(views), 1)))
 
     def _state(self) -> State:
         return {}

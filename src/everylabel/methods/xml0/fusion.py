@@ -42,7 +42,7 @@ from everylabel.data.splits import drawn, hold_out_labels, of_labels
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError, DataError
 from everylabel.methods.base import Method, State
-from everylabel.methods.calibrate import DEPTH, Calibration
+from everylabel.methods.calibrate import CALIBRATION_DEPTH, Calibration
 from everylabel.methods.vocabulary import rank_visible
 from everylabel.methods.xml0.subsets import MOST, MOST_EXHAUSTIVE, Loss, SearchKind, is_member, loss_of_greedy
 from everylabel.methods.xml0.zero_shot import (
@@ -55,8 +55,10 @@ from everylabel.methods.xml0.zero_shot import (
     squashed,
 )
 from everylabel.registry import method_class
-from everylabel.states import below, under
+from everylabel.run import Run
+from everylabel.states import add_prefix, strip_prefix
 from everylabel.text.matching import require_texts
+from everylabel.text.views import Views
 from everylabel.types import Csr, LongArray, Ranking
 
 MOST_HELD, MOST_HIDDEN = 4_000, 1_000  # documents and labels of the rehearsal
@@ -117,37 +119,38 @@ class Xml0(Method):
 
     def explain(self, text: str, label: str) -> list[Reason]:
         """The seen labels of the best subset for an unseen label (its id), the largest share first."""
-        self._require_fitted()
-        at = self.labels_.index.get(label, -1)
-        if at not in self.candidates_.labels:
-            what = "no label of the vocabulary" if at < 0 else f"a label with {self.counts_[at]} training documents"
+        model = self.model_
+        at = model.labels_.index.get(label, -1)
+        if at not in model.candidates_.labels:
+            what = "no label of the vocabulary" if at < 0 else f"a label with {model.counts_[at]} training documents"
             raise DataError(f"only labels without training documents are made of others; {label!r} is {what}")
-        predicted = self._predicted(Documents.of([text]))[0]
-        place = np.searchsorted(self.candidates_.pool, at)
-        _, cross = self.candidates_.products(predicted)
-        best = self.candidates_.best(predicted, self.search)
+        predicted = model._predicted(Views.of([text]))[0]
+        place = np.searchsorted(model.candidates_.pool, at)
+        _, cross = model.candidates_.products(predicted)
+        best = model.candidates_.best(predicted, self.search)
         own = np.flatnonzero(is_member(best.members[[place]], len(cross))[:, 0])
         parts = cross[own, place]
         total = parts.sum()
         shares = parts / total if total != 0 else np.full(len(own), 1 / max(len(own), 1))
         order = np.lexsort((own, -shares))
         return [
-            Reason(self.labels_[int(predicted.labels[i])].id, float(predicted.probabilities[i]), float(share))
+            Reason(model.labels_[int(predicted.labels[i])].id, float(predicted.probabilities[i]), float(share))
             for i, share in zip(own[order], shares[order], strict=True)
         ]
 
-    def loss_of_greedy(self, texts: Documents | Sequence[str]) -> Loss:
+    def loss_of_greedy(self, texts: Views | Documents | Sequence[str]) -> Loss:
         """What the growing search would lose on these documents, and how often it finds the same subset."""
-        self._require_fitted()
-        return loss_of_greedy(self.candidates_.problems(self._predicted(Documents.of(texts))))
+        model = self.model_
+        return loss_of_greedy(model.candidates_.problems(model._predicted(Views.of(texts))))
 
-    def _fit(self, dataset: Dataset) -> None:
+    def _fit(self, dataset: Dataset, run: Run) -> None:
         from everylabel.encoders.build import load_encoder
         from everylabel.methods.tower import Tower
 
         require_texts(dataset.documents)
         labels = dataset.labels
-        tower = Tower.load(self.encoder, dataset.documents, labels, self.random_state, center=self.center)
+        views = Views.in_run(dataset.documents, run)
+        tower = Tower.load(self.encoder, views, labels, self.random_state, center=self.center, run=run)
         reader = tower.encoder if not self.label_encoder else load_encoder(self._label_encoder)
         self.reader_ = reader.state() if self.label_encoder else {}
         vectors = label_vectors(reader, labels)
@@ -156,12 +159,11 @@ class Xml0(Method):
         self.weight_ = 0.5 if self.weight is None else self.weight
         self.unseen_ = NO_REHEARSAL
         candidates = partial(Candidates.build, tower, vectors, labels, yardstick)
-        calibration = self._rehearse(dataset, candidates)
-        self.base_ = self.new_base().fit(dataset)
-        self.base_.calibration_ = calibration
+        calibration = self._rehearse(dataset, candidates, run)
+        self.base_ = self.new_base().fit(dataset, run=run).with_calibration(calibration)
         self.candidates_ = candidates(unseen)
 
-    def _add_labels(self, labels: LabelSet, first: int) -> None:
+    def _with_labels(self, labels: LabelSet, first: int) -> None:
         from everylabel.encoders.build import restore_encoder
 
         own = self.candidates_
@@ -172,25 +174,28 @@ class Xml0(Method):
     def _label_encoder(self) -> EncoderConfig:
         return EncoderConfig(kind=self.label_encoder, trainable=False)
 
-    def _rehearse(self, dataset: Dataset, candidates: Callable[[LongArray], Candidates]) -> Calibration | None:
+    def _rehearse(
+        self, dataset: Dataset, candidates: Callable[[LongArray], Candidates], run: Run
+    ) -> Calibration | None:
         """Chooses the weight, learns what a mixed score is worth, and returns the base's calibration."""
         parts = rehearsal_of(dataset, self.held_share, self.hidden_share, self.random_state)
         if parts is None:
             return None
         train, held, hidden = parts
         seen = np.flatnonzero(train.counts)
-        base = self.new_base().fit(train)
+        base = self.new_base().fit(train, run=run.within("rehearsal"))
         visible = held.with_pairs(of_labels(held.required_pairs, seen, keep=True))
         base.calibrate(visible)
         if len(hidden) == 0:
             return base.calibration_
-        predicted = Predicted.of(ranked_of(base, held.documents, self.cap, train.counts > 0), self.threshold, self.cap)
+        views = Views.of(held.documents)
+        predicted = Predicted.of(ranked_of(base, views, self.cap, train.counts > 0), self.threshold, self.cap)
         asked = np.union1d(hidden, self._others(dataset))
-        scores = candidates(asked).scores(held.documents, predicted, self.search, self.weight)
+        scores = candidates(asked).scores(views, predicted, self.search, self.weight)
         truth = held.required_pairs[:, asked]
         if self.weight is None:
             self.weight_ = best_weight(scores, truth, self.random_state)
-        top = self._best(scores, np.arange(len(asked)), DEPTH)
+        top = self._best(scores, np.arange(len(asked)), CALIBRATION_DEPTH)
         there = top.ids >= 0
         self.unseen_ = Calibration.of_pairs(top.scores[there], contains(truth, top.ids)[there])
         if self.unseen_as == "rare":
@@ -203,8 +208,8 @@ class Xml0(Method):
         ids = [dataset.labels[int(i)].id for i in unseen]
         return unseen[drawn(ids, None, min(len(unseen), MOST_HIDDEN), self.random_state)]
 
-    def _predicted(self, documents: Documents) -> list[Predicted]:
-        found = ranked_of(self.base_, documents, self.cap, self.counts_ > 0)
+    def _predicted(self, views: Views) -> list[Predicted]:
+        found = ranked_of(self.base_, views, self.cap, self.counts_ > 0)
         return Predicted.of(found, self.threshold, self.cap)
 
     def _best(self, scores: Scores, labels: LongArray, k: int) -> Ranking:
@@ -212,17 +217,18 @@ class Xml0(Method):
         ids = np.broadcast_to(labels.astype(np.int32), mixed.shape)
         return best_of_doubles(ids, mixed, min(k, len(labels)))
 
-    def _rank(self, documents: Documents, k: int) -> Ranking:
+    def _rank(self, views: Views, k: int) -> Ranking:
         size = max(1, min(_CHUNK, _CELLS // max(len(self.candidates_.pool), 1)))
-        return Ranking.joined([self._rank_chunk(part, k) for part in documents.slices(size)])
+        rows = [np.arange(i, min(i + size, len(views))) for i in range(0, len(views), size)]
+        return Ranking.joined([self._rank_chunk(views.taken(part), k) for part in rows])
 
-    def _rank_chunk(self, documents: Documents, k: int) -> Ranking:
-        require_texts(documents)
-        seen = ranked_of(self.base_, documents, max(k, self.cap), self.counts_ > 0)
+    def _rank_chunk(self, views: Views, k: int) -> Ranking:
+        require_texts(views.documents)
+        seen = ranked_of(self.base_, views, max(k, self.cap), self.counts_ > 0)
         own = self.candidates_
         if len(own.labels) == 0:
-            return seen.top(k) if self.candidates == "all" else Ranking.empty(len(documents), k)
-        scores = own.scores(documents, Predicted.of(seen, self.threshold, self.cap), self.search, self.weight_)
+            return seen.top(k) if self.candidates == "all" else Ranking.empty(len(views), k)
+        scores = own.scores(views, Predicted.of(seen, self.threshold, self.cap), self.search, self.weight_)
         unseen = self._best(scores, own.labels, k)
         if self.candidates == "unseen":
             return unseen.top(k)
@@ -234,9 +240,9 @@ class Xml0(Method):
         own = self.candidates_
         return {
             **own.tower.state("tower"),
-            **under("base", self.base_.state()),
-            **under("unseen", self.unseen_.state()),
-            **under("reader", self.reader_),
+            **add_prefix("base", self.base_.state()),
+            **add_prefix("unseen", self.unseen_.state()),
+            **add_prefix("reader", self.reader_),
             "vectors": own.vectors,
             "yardstick": own.yardstick,
             "weight": self.weight_,
@@ -248,12 +254,12 @@ class Xml0(Method):
         tower = Tower.restore(self.encoder, "tower", state)
         unseen = np.flatnonzero(self.counts_ == 0)
         self.candidates_ = Candidates(tower, state["vectors"], state["yardstick"], unseen)
-        known = LabelSet(self.labels_.labels[: self.n_fitted_])
-        self.base_ = self.new_base().restore(known, below(state, "base"))
-        learned = Calibration.restored(below(state, "unseen"))
+        known = self.labels_.subset(range(self.n_fitted_))
+        self.base_ = self.new_base().restore(known, strip_prefix(state, "base"))
+        learned = Calibration.restored(strip_prefix(state, "unseen"))
         assert learned is not None
         self.unseen_, self.weight_ = learned, state["weight"]
-        self.reader_ = below(state, "reader")
+        self.reader_ = strip_prefix(state, "reader")
 
 
 @dataclass(kw_only=True)
@@ -314,9 +320,9 @@ def shifted(learned: Calibration, rate: float, learned_rate: float) -> Calibrati
     return Calibration(learned.scores, odds / (1 + odds))
 
 
-def ranked_of(method: Method, documents: Documents, k: int, seen: Any) -> Ranking:
+def ranked_of(method: Method, views: Views, k: int, seen: Any) -> Ranking:
     """The k best seen labels by a method that may rank others too."""
-    return rank_visible(lambda depth: method.rank(documents, depth), ~seen, k)
+    return rank_visible(lambda depth: method.rank(views, depth), ~seen, k)
 
 
 def best_of_doubles(ids: Any, scores: Any, k: int) -> Ranking:

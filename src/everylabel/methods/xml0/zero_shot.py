@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from everylabel.data.dataset import Documents, LabelSet
+from everylabel.data.dataset import LabelSet
 from everylabel.methods.onesided.spread import ndcg_of_each
 from everylabel.methods.xml0.subsets import Best, Doubles, SearchKind, search
 from everylabel.parallel import for_each_part
 from everylabel.text.matching import label_texts
+from everylabel.text.views import Views
 from everylabel.types import Csr, FloatArray, LongArray, Ranking
 from everylabel.vectors import unit_rows
 
@@ -87,19 +88,19 @@ class Candidates:
     def with_more(self, vocabulary: LabelSet, first: int, encoder: Encoder) -> Candidates:
         """Labels from place `first` of the vocabulary on are candidates, too, read by `encoder`. O(their texts)."""
         new = np.arange(first, len(vocabulary), dtype=np.int64)
-        self.tower.add_labels(vocabulary.subset(np.concatenate([self.pool, new])), len(self.pool))
+        tower = self.tower.with_labels(vocabulary.subset(np.concatenate([self.pool, new])), len(self.pool))
         vectors = np.concatenate([self.vectors, label_vectors(encoder, vocabulary.subset(new))])
-        return Candidates(self.tower, vectors, self.yardstick, np.concatenate([self.labels, new]))
+        return Candidates(tower, vectors, self.yardstick, np.concatenate([self.labels, new]))
 
     def scores(
-        self, documents: Documents, predicted: list[Predicted], kind: SearchKind, weight: float | None = None
+        self, views: Views, predicted: list[Predicted], kind: SearchKind, weight: float | None = None
     ) -> Scores:
         """With the weight that they will be mixed by, a part of weight 0 is left out, as zeros."""
-        fused, alike = np.zeros((2, len(documents), len(self.pool)))
+        fused, alike = np.zeros((2, len(views), len(self.pool)))
         if weight != 0:
             for_each_part(len(predicted), partial(self._fuse, predicted, kind, fused))
-        if weight != 1 and len(documents):
-            alike = self.tower.scores(documents).astype(np.float64)
+        if weight != 1 and len(views):
+            alike = self.tower.scores(views).astype(np.float64)
         return Scores(self._normal(fused), self._normal(alike))
 
     def _fuse(self, predicted: list[Predicted], kind: SearchKind, fused: Doubles, first: int, last: int) -> None:

@@ -20,22 +20,24 @@ label words x `entries`. A document: the entries of its words, and the labels of
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import block_diag, csr_matrix, hstack, identity, vstack
 
-from everylabel.data.dataset import Dataset, Documents, LabelSet, contains
+from everylabel.data.dataset import Dataset, LabelSet, contains
 from everylabel.data.splits import in_order_of_ids, ranks
 from everylabel.errors import ConfigError
 from everylabel.methods.base import Method, State
 from everylabel.parallel import for_each_part
-from everylabel.progress import task
-from everylabel.states import below, under
+from everylabel.run import QUIET, Run
+from everylabel.states import add_prefix, strip_prefix
 from everylabel.text.lemmas import check_language, lemmatised, stop_words
 from everylabel.text.matching import label_texts
 from everylabel.text.tfidf import DocumentFeatures, Tfidf, TfidfConfig
+from everylabel.text.views import Views
 from everylabel.types import Csr, IntArray, Ranking
 from everylabel.vectors import largest_of_rows, unit_rows
 
@@ -83,44 +85,36 @@ class ZestXml(Method):
                 f"{self.cost_positive}, {self.same_word} and {self.plain_share}"
             )
 
-    def _fit(self, dataset: Dataset) -> None:
+    def _fit(self, dataset: Dataset, run: Run) -> None:
         ordered = in_order_of_ids(dataset)
-        self.features_ = DocumentFeatures(self.tfidf)
-        documents = self._read(ordered.documents)
-        X = self.features_.fit_transform(documents)
-        Z = self._label_features(ordered, documents)
-        X, n_words = hstack([X, self._label_words(documents)], format="csr"), X.shape[1]
-        own = len(self.words_.names_)  # the first label feature that is a label itself
+        views = Views.in_run(dataset.documents, run).taken(np.argsort(ranks(dataset.documents.ids)))
+        read = views.lemmatised(self.language)
+        self.features_, X = read.fitted_tfidf(self.tfidf, run)
+        Z = self._label_features(ordered, read, run)
+        X, n_words = hstack([X, self._label_words(read)], format="csr"), X.shape[1]
+        own = self.words_.n_terms  # the first label feature that is a label itself
         same = same_words(own, n_words, (Z.shape[1], X.shape[1]))
-        table = associated(X, ordered.required_pairs, Z, same * np.float32(self.same_word), own, self.entries)
+        table = associated(X, ordered.required_pairs, Z, same * np.float32(self.same_word), own, self.entries, run)
         rng = np.random.default_rng(self.random_state)
         for _ in range(_ROUNDS):
-            table = self._learned(X, ordered.required_pairs, Z, table, same, own, rng)
+            table = self._learned(X, ordered.required_pairs, Z, table, same, own, rng, run)
         place = ranks(dataset.labels.ids)
-        self.table_, self.labels_by_word_ = by_document_words(table), csr_matrix(Z[place].T)
+        self.tables_ = RankingTables(by_document_words(table), csr_matrix(Z[place].T))
         self.bias_ = table.bias
         itself = table.weights.data[in_matrix(table.weights, same)]
         self.new_word_: float = float(itself.mean()) if len(itself) else _START
 
-    def _read(self, documents: Documents) -> Documents:
-        """In base forms; a bag of words as it is."""
-        if documents.features is not None:
-            return documents
-        texts, titles = (lemmatised(part, self.language) for part in (documents.texts, documents.titles))
-        return replace(documents, texts=texts, titles=titles)
-
-    def _label_features(self, dataset: Dataset, documents: Documents) -> Csr:
+    def _label_features(self, dataset: Dataset, read: Views, run: Run) -> Csr:
         """Labels x (words, then one feature for each seen label). How rare a word is goes by the documents."""
         labels = dataset.labels
         texts, owners = label_texts(labels)
         fields = self.features_.fields_
         ngrams = fields["all"].ngrams_ if fields else 1
-        self.words_ = self._vocabulary(ngrams)
         own = lemmatised(texts, self.language)
-        self.words_.fit(own)
-        if documents.features is None:
-            df = np.bincount(self.words_.transform(documents.full_texts).indices, minlength=len(self.words_.names_))
-            self.words_.idf_ = np.log((1 + len(documents)) / (1 + df)) + 1
+        self.words_ = self._vocabulary(ngrams).fit(own)
+        if read.documents.features is None:
+            df = np.bincount(read.words(self.words_, run).indices, minlength=self.words_.n_terms)
+            self.words_ = self.words_.weighed_by(np.log((1 + len(read)) / (1 + df)) + 1)
         vectors = mean_of_texts(self.words_.transform(own), owners)
         seen = np.flatnonzero(dataset.counts)
         each = csr_matrix(
@@ -132,14 +126,14 @@ class ZestXml(Method):
         stop = (*self.tfidf.stop_words, *stop_words(self.language))
         return Tfidf(config=replace(self.tfidf, ngrams=ngrams, min_df=1, max_df=1.0, stop_words=stop))
 
-    def _label_words(self, documents: Documents) -> Csr:
+    def _label_words(self, read: Views) -> Csr:
         """Documents x label words, also those that no training document has; none in a bag of words."""
-        if documents.features is not None:
-            return csr_matrix((len(documents), len(self.words_.names_)), dtype=np.float32)
-        return self.words_.transform(documents.full_texts)
+        if read.documents.features is not None:
+            return csr_matrix((len(read), self.words_.n_terms), dtype=np.float32)
+        return read.words(self.words_)
 
     def _learned(
-        self, X: Csr, pairs: Csr, Z: Csr, table: Table, same: Csr, own: int, rng: np.random.Generator
+        self, X: Csr, pairs: Csr, Z: Csr, table: Table, same: Csr, own: int, rng: np.random.Generator, run: Run
     ) -> Table:
         """Weights after `epochs` passes over true pairs and the wrong labels that the table ranks highest."""
         from everylabel.linear.bilinear import learn_pairs
@@ -150,7 +144,7 @@ class ZestXml(Method):
         squares = np.full(weights.nnz, 1e-2, np.float32)
         untouched = squares.copy()
         bias = np.array([table.bias, 1.0])
-        with task("label words", self.epochs) as advance:
+        with run.task("label words", self.epochs) as advance:
             for _ in range(self.epochs):
                 plain = rng.random(len(candidates[1])) < self.plain_share
                 learn_pairs(
@@ -179,7 +173,8 @@ class ZestXml(Method):
         """(indptr, labels, hits): each document's labels, the best wrong ones and some at random; all of them seen."""
         seen = np.unique(pairs.indices)
         most = self.negatives + int(np.diff(pairs.indptr).max())
-        found = ranked(X, by_document_words(table), csr_matrix(Z[seen].T), table.bias, min(len(seen), most))
+        tables = RankingTables(by_document_words(table), csr_matrix(Z[seen].T))
+        found = tables.ranked(X, table.bias, min(len(seen), most))
         ids = np.where(found.ids >= 0, seen[found.ids], -1)
         wrong = np.where(contains(pairs, ids), -1, ids)
         place = np.where(wrong >= 0, np.cumsum(wrong >= 0, axis=1), 0)
@@ -193,40 +188,43 @@ class ZestXml(Method):
         both.sort_indices()
         return both.indptr.astype(np.int64), both.indices, in_matrix(both, pairs)
 
-    def _rank(self, documents: Documents, k: int) -> Ranking:
-        read = self._read(documents)
-        X = hstack([self.features_.transform(read), self._label_words(read)], format="csr")
-        return ranked(X, self.table_, self.labels_by_word_, self.bias_, k)
+    def _rank(self, views: Views, k: int) -> Ranking:
+        read = views.lemmatised(self.language)
+        X = hstack([read.tfidf(self.features_), self._label_words(read)], format="csr")
+        return self.tables_.ranked(X, self.bias_, k)
 
-    def _add_labels(self, labels: LabelSet, first: int) -> None:
+    def _with_labels(self, labels: LabelSet, first: int) -> None:
         """By the words that they share with others, and by those that are new: O(their words + the table)."""
         texts, owners = label_texts(labels.subset(range(first, len(labels))))
         own = lemmatised(texts, self.language)
         words = self.words_.widened(own)
-        known, n_new = len(self.words_.names_), len(words.names_) - len(self.words_.names_)
+        known, n_new = self.words_.n_terms, words.n_terms - self.words_.n_terms
+        old = self.tables_
         vectors = mean_of_texts(words.transform(own), owners)
         # between the words that were known and the new ones are the features of the fit's labels
-        others = csr_matrix((vectors.shape[0], self.table_.shape[1] - known), dtype=np.float32)
+        others = csr_matrix((vectors.shape[0], old.table.shape[1] - known), dtype=np.float32)
         Z = hstack([vectors[:, :known], others, vectors[:, known:]], format="csr")
-        nowhere = csr_matrix((n_new, self.labels_by_word_.shape[1]), dtype=np.float32)
+        nowhere = csr_matrix((n_new, old.labels_by_word.shape[1]), dtype=np.float32)
         itself = identity(n_new, np.float32) * np.float32(self.new_word_)
         self.words_ = words
-        self.table_ = block_diag([self.table_, itself], format="csr")
-        self.labels_by_word_ = hstack([vstack([self.labels_by_word_, nowhere]), Z.T], format="csr")
+        self.tables_ = RankingTables(
+            block_diag([old.table, itself], format="csr"),
+            hstack([vstack([old.labels_by_word, nowhere]), Z.T], format="csr"),
+        )
 
     def _state(self) -> State:
         own = {
-            "table": self.table_,
-            "labels_by_word": self.labels_by_word_,
+            "table": self.tables_.table,
+            "labels_by_word": self.tables_.labels_by_word,
             "bias": self.bias_,
             "new_word": self.new_word_,
         }
-        return self.features_.state("tfidf") | under("words", self.words_.state()) | own
+        return self.features_.state("tfidf") | add_prefix("words", self.words_.state()) | own
 
     def _restore(self, state: State) -> None:
         self.features_ = DocumentFeatures(self.tfidf).restore("tfidf", state)
-        self.words_ = self._vocabulary().restore(below(state, "words"))
-        self.table_, self.labels_by_word_ = state["table"], state["labels_by_word"]
+        self.words_ = self._vocabulary().restore(strip_prefix(state, "words"))
+        self.tables_ = RankingTables(state["table"], state["labels_by_word"])
         self.bias_, self.new_word_ = state["bias"], state["new_word"]
 
 
@@ -236,7 +234,7 @@ def mean_of_texts(vectors: Csr, owners: IntArray) -> Csr:
     return csr_matrix(unit_rows(of_label @ vectors))
 
 
-def associated(X: Csr, pairs: Csr, Z: Csr, same: Csr, own: int, entries: int) -> Table:
+def associated(X: Csr, pairs: Csr, Z: Csr, same: Csr, own: int, entries: int, run: Run = QUIET) -> Table:
     """The `entries` document features that go most with each label feature, beyond chance; and the word itself.
 
     O(words of the documents of each label feature), `_BLOCK` features at a time. Rows have length 1, then the start's
@@ -245,7 +243,7 @@ def associated(X: Csr, pairs: Csr, Z: Csr, same: Csr, own: int, entries: int) ->
     of_features = csr_matrix((pairs @ Z).T)  # label features x documents
     mean = np.asarray(X.mean(axis=0), np.float32).ravel()
     blocks = []
-    with task("label words: associations", Z.shape[1]) as advance:
+    with run.task("label words: associations", Z.shape[1]) as advance:
         for first in range(0, Z.shape[1], _BLOCK):
             block = of_features[first : first + _BLOCK]
             found = csr_matrix(block @ X)
@@ -279,15 +277,26 @@ def by_document_words(table: Table) -> Csr:
     return found
 
 
-def ranked(X: Csr, table: Csr, labels_by_word: Csr, bias: float, k: int) -> Ranking:
-    """On all cores. `table` is W by document features, `labels_by_word` is Z transposed."""
-    from everylabel.linear.bilinear import rank_labels
+@dataclass(frozen=True)
+class RankingTables:
+    """What ranking reads: `table` is W by document features, `labels_by_word` is Z transposed."""
 
-    found = Ranking.empty(X.shape[0], k)
-    out = (found.ids, found.scores, labels_by_word.shape[1])
-    inputs = (parts(X), parts(table), parts(labels_by_word), np.float32(bias))
-    for_each_part(X.shape[0], lambda first, last: rank_labels(first, last, *inputs, out))
-    return found
+    table: Csr
+    labels_by_word: Csr
+
+    def ranked(self, X: Csr, bias: float, k: int) -> Ranking:
+        """On all cores."""
+        from everylabel.linear.bilinear import rank_labels
+
+        found = Ranking.empty(X.shape[0], k)
+        out = (found.ids, found.scores, self.labels_by_word.shape[1])
+        inputs = (parts(X), *self._parts, np.float32(bias))
+        for_each_part(X.shape[0], lambda first, last: rank_labels(first, last, *inputs, out))
+        return found
+
+    @cached_property
+    def _parts(self) -> tuple[Any, Any]:
+        return parts(self.table), parts(self.labels_by_word)
 
 
 def parts(matrix: Csr) -> tuple[Any, Any, Any]:

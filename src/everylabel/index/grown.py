@@ -1,0 +1,58 @@
+"""An index that vectors were added to, without a change to it: the old one, and an exact one of what came later.
+
+A model never changes, and copying a million vectors for one more would take a second: so the next model has the old
+index and a small one beside it. Cost of adding: O(vectors added so far); of a search: that of both.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from everylabel.index.base import Index
+from everylabel.index.checks import checked_new_ids, refuse
+from everylabel.index.exact import ExactIndex
+from everylabel.types import FloatArray, LongArray, Ranking
+
+
+class GrownIndex:
+    """`search` and `scores` as those of its parts, `old` first."""
+
+    def __init__(self, old: Index, added: ExactIndex) -> None:
+        self.old, self.added, self.dim = old, added, old.dim
+
+    def __len__(self) -> int:
+        return len(self.old) + len(self.added)
+
+    def search(self, vectors: FloatArray, k: int) -> Ranking:
+        parts = [part.search(vectors, min(k, max(len(part), 1))) for part in (self.old, self.added)]
+        ids, scores = (np.concatenate(both, axis=1) for both in zip(*parts, strict=True))
+        return Ranking.best_of(ids, scores, k)
+
+    def scores(self, vectors: FloatArray) -> FloatArray:
+        assert isinstance(self.old, ExactIndex)
+        return np.concatenate([self.old.scores(vectors), self.added.scores(vectors)], axis=1)
+
+
+def with_vectors(index: Index | GrownIndex, ids: LongArray, vectors: FloatArray) -> GrownIndex:
+    """One more index, which has these too; an id that is there already is an error."""
+    new = checked_new_ids(ids, len(vectors))
+    old = index.old if isinstance(index, GrownIndex) else index
+    refuse(old.known(new), "in the index already; nothing was added")
+    added = ExactIndex(index.dim)
+    if isinstance(index, GrownIndex):
+        added.add(*index.added.content())
+    added.add(new.astype(np.int64), vectors)
+    return GrownIndex(old, added)
+
+
+def index_state(key: str, index: Any) -> dict[str, Any]:
+    if isinstance(index, GrownIndex):
+        return {key: index.old, f"{key}/added": index.added}
+    return {key: index}
+
+
+def restored_index(key: str, state: dict[str, Any]) -> Any:
+    added = state.get(f"{key}/added")
+    return state[key] if added is None else GrownIndex(state[key], added)

@@ -1,0 +1,164 @@
+"""Documents as methods see them: TF-IDF, base forms, tokens, vectors and neighbours, each computed once for all who ask.
+
+`Views(documents)` belongs to one call: what is computed goes with it, and nothing is kept of a request. In a fit all
+jobs on the same documents share one (`Views.in_run`). A view is found by what defines it: the settings that it is
+fitted with, or the arrays of the vectoriser, the tokeniser or the encoder that make it; a loaded model has each of
+these once. Threads may ask at the same time: the first one computes, the others wait for it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from everylabel.data.dataset import Documents
+from everylabel.run import QUIET, Run
+from everylabel.text.lemmas import lemmatised
+from everylabel.text.tfidf import DocumentFeatures, Tfidf, TfidfConfig
+from everylabel.types import Csr, FloatArray, LongArray
+
+if TYPE_CHECKING:
+    from everylabel.encoders.base import Encoder, Tokens
+
+R = TypeVar("R")
+
+
+class Views:
+    """The documents themselves are `documents`."""
+
+    def __init__(self, documents: Documents) -> None:
+        self.documents = documents
+        self._known: dict[Hashable, Future[Any]] = {}
+        self._lock = threading.Lock()
+
+    @classmethod
+    def of(cls, texts: Views | Documents | Sequence[str]) -> Views:
+        return texts if isinstance(texts, Views) else cls(Documents.of(texts))
+
+    @classmethod
+    def in_run(cls, documents: Documents, run: Run) -> Views:
+        """Those of all jobs of this run that read the same documents."""
+        if run.shared is None:
+            return cls(documents)
+        found: Views = run.shared.setdefault(id(documents), cls(documents))  # they keep the documents, and so the id
+        return found
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def once(self, key: Hashable, make: Callable[[], R]) -> R:
+        """What `make` returns, computed by the first who asks for the key. Its error is everybody's."""
+        with self._lock:
+            known = self._known.get(key)
+            mine = known is None
+            if known is None:
+                known = self._known[key] = Future()
+        if mine:
+            try:
+                known.set_result(make())
+            except BaseException as error:
+                with self._lock:
+                    self._known.pop(key)  # an interrupt is no answer: who asks again computes
+                known.set_exception(error)
+        found: R = known.result()
+        return found
+
+    @property
+    def full_texts(self) -> list[str]:
+        return self.once("full texts", lambda: self.documents.full_texts)
+
+    def tfidf(self, features: DocumentFeatures) -> Csr:
+        return self.once(("tf-idf", features.key), lambda: self._tfidf(features))
+
+    def fitted_tfidf(self, config: TfidfConfig, run: Run = QUIET) -> tuple[DocumentFeatures, Csr]:
+        """Features that are fitted on these documents, and the documents by them."""
+        return self.once(("fitted tf-idf", config), lambda: self._fitted_tfidf(config, run))
+
+    def words(self, vocabulary: Tfidf, run: Run = QUIET) -> Csr:
+        """Title and text by a vocabulary of one field."""
+        return self.once(("words", vocabulary.key), lambda: self._words(vocabulary, run))
+
+    def title_words(self, vocabulary: Tfidf) -> Csr:
+        return self.once(("title words", vocabulary.key), lambda: vocabulary.transform(self.documents.titles))
+
+    def lemmatised(self, language: str) -> Views:
+        """In base forms; a bag of words as it is."""
+        return self.once(("lemmas", language), lambda: self._lemmatised(language))
+
+    def titles_only(self) -> Views:
+        """What the titles alone say."""
+        return self.once("titles", self._titles_only)
+
+    def tokens(self, encoder: Encoder, run: Run = QUIET) -> Tokens:
+        """As the encoder reads whole documents. Encoders with the same tokeniser and limit share them."""
+        limit = getattr(encoder, "limit", None)
+        return self.once(("tokens", encoder.tokenizer.json, limit), lambda: self._tokens(encoder, run))
+
+    def vectors(self, encoder: Encoder, run: Run = QUIET) -> FloatArray:
+        """Unit rows, by an encoder that is trained no more."""
+        key = ("vectors", encoder.fingerprint, encoder.config)
+        return self.once(key, lambda: encoder.encode(self.full_texts, run=run))
+
+    def taken(self, rows: LongArray) -> Views:
+        """These documents in this order: what is read of them is read of all, and taken."""
+        if np.array_equal(rows, np.arange(len(self))):
+            return self
+        return self.once(("rows", rows.tobytes()), lambda: _Taken(self, rows))
+
+    def _tfidf(self, features: DocumentFeatures) -> Csr:
+        return features.transform(self.documents)
+
+    def _fitted_tfidf(self, config: TfidfConfig, run: Run) -> tuple[DocumentFeatures, Csr]:
+        features = DocumentFeatures(config)
+        found = features.fit_transform(self.documents, run)
+        return features, found
+
+    def _words(self, vocabulary: Tfidf, run: Run) -> Csr:
+        return vocabulary.transform(self.full_texts, run)
+
+    def _lemmatised(self, language: str) -> Views:
+        documents = self.documents
+        if documents.features is not None:
+            return self
+        texts, titles = (lemmatised(part, language) for part in (documents.texts, documents.titles))
+        return Views(replace(documents, texts=texts, titles=titles))
+
+    def _titles_only(self) -> Views:
+        return Views(replace(self.documents, texts=self.documents.titles, titles=[""] * len(self)))
+
+    def _tokens(self, encoder: Encoder, run: Run) -> Tokens:
+        return encoder.tokenize(self.full_texts, run=run)
+
+
+class _Taken(Views):
+    """Some rows of other views."""
+
+    def __init__(self, whole: Views, rows: LongArray) -> None:
+        super().__init__(whole.documents.subset(rows))
+        self._whole, self._rows = whole, rows
+
+    def _tfidf(self, features: DocumentFeatures) -> Csr:
+        return self._whole.tfidf(features)[self._rows]
+
+    def _fitted_tfidf(self, config: TfidfConfig, run: Run) -> tuple[DocumentFeatures, Csr]:
+        if len(self) < len(self._whole):  # a part of the documents has a vocabulary of its own
+            return super()._fitted_tfidf(config, run)
+        features, found = self._whole.fitted_tfidf(config, run)
+        return features, found[self._rows]
+
+    def _words(self, vocabulary: Tfidf, run: Run) -> Csr:
+        return self._whole.words(vocabulary, run)[self._rows]
+
+    def vectors(self, encoder: Encoder, run: Run = QUIET) -> FloatArray:
+        return self._whole.vectors(encoder, run)[self._rows]
+
+    def _lemmatised(self, language: str) -> Views:
+        return _Taken(self._whole.lemmatised(language), self._rows)
+
+    def _tokens(self, encoder: Encoder, run: Run) -> Tokens:
+        return self._whole.tokens(encoder, run).take(self._rows)
