@@ -6,13 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_in
 from everylabel.errors import ConfigError, DataError, NotFittedError
 from everylabel.methods.calibrate import DEPTH, Calibration
+from everylabel.methods.traits import Described
 from everylabel.methods.vocabulary import Hidden, Newcomers, checked_new, places, rank_visible
 from everylabel.types import LongArray, Ranking
 
@@ -21,11 +22,9 @@ State = dict[str, Any]
 
 
 @dataclass(kw_only=True)
-class Method(ABC):
-    """Subclasses add fields (settings) and `_fit`, `_rank`, `_state`, `_restore`. Learned attributes end in `_`."""
-
-    name: ClassVar[str]
-    needs_pairs: ClassVar[bool] = True
+class Method(Described, ABC):
+    """Subclasses add fields (settings), what they are (traits.py), and `_fit`, `_rank`, `_state`, `_restore`. Learned
+    attributes end in `_`."""
 
     random_state: int = 0
 
@@ -36,7 +35,7 @@ class Method(ABC):
         self.check()
         if len(dataset.labels) == 0:
             raise DataError(f"{dataset.name}: the vocabulary has no labels; expected at least one")
-        if self.needs_pairs and (dataset.pairs is None or dataset.pairs.nnz == 0):
+        if self.traits.needs_pairs and (dataset.pairs is None or dataset.pairs.nnz == 0):
             raise DataError(
                 f"{dataset.name}: method {self.name!r} learns from labelled documents, and there is no labelled pair; "
                 "add labels to the training documents, or choose a method that needs none (everylabel methods)"
@@ -99,7 +98,7 @@ class Method(ABC):
         self._require_fitted()
         save_method(self, path, overwrite=overwrite)
 
-    def check(self) -> None:  # noqa: B027 (most methods have nothing to check)
+    def check(self) -> None:
         """Raise ConfigError for settings that cannot work."""
 
     def state(self) -> State:
