@@ -13,7 +13,7 @@ import everylabel
 ROOT = Path(everylabel.__file__).parent
 LAYERS: list[set[str]] = [  # from the bottom; a module may import its own layer and those below
     {"errors", "types", "config", "progress", "parallel", "vectors", "states", "atomic", "registry", "memo", "run"},
-    {"data", "sample", "text", "encoders", "index", "tree", "linear", "train", "metrics"},
+    {"data", "sample", "text", "encoders", "index", "tree", "linear", "train", "metrics", "machine"},
     {"store"},
     {"methods"},
     {"tagger"},

@@ -19,6 +19,7 @@ from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_f
 from everylabel.errors import ModelError
 from everylabel.index.build import make_index
 from everylabel.methods.base import Method, State
+from everylabel.methods.traits import Traits
 from everylabel.types import Ranking
 
 TEXTS = ["a boat on the sea", "a train on rails", "a boat and a train", "the harbour at night"]
@@ -189,7 +190,7 @@ class Nearest(Method):
     """Labels are points on a circle; the state has an index of each kind."""
 
     name: ClassVar[str] = "nearest-for-tests"
-    needs_pairs: ClassVar[bool] = False
+    traits: ClassVar[Traits] = Traits(pairs="unused")
 
     def _fit(self, dataset: Dataset) -> None:
         angles = np.arange(len(dataset.labels))

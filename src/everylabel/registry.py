@@ -115,27 +115,27 @@ METHODS: dict[str, Entry] = {
         "a dual encoder whose label side stays frozen: learns from pairs and keeps labels that nobody has used",
     ),
     "of-lan": Entry(
-        "everylabel.methods.onesided.onesided:OfLan",
+        "everylabel.methods.onesided.variants:OfLan",
         "labelled documents, label texts",
         "of-de with attention: each label looks at the words of a document that matter to it, and shows them",
     ),
     "dpr": Entry(
-        "everylabel.methods.onesided.onesided:Dpr",
+        "everylabel.methods.onesided.variants:Dpr",
         "labelled documents, label texts",
         "two encoders, of documents and of label texts, both trained",
     ),
     "dexml": Entry(
-        "everylabel.methods.onesided.onesided:Dexml",
+        "everylabel.methods.onesided.variants:Dexml",
         "labelled documents, label texts",
         "one encoder of documents and label texts, trained",
     ),
     "ova-clf": Entry(
-        "everylabel.methods.onesided.onesided:OvaClf",
+        "everylabel.methods.onesided.variants:OvaClf",
         "labelled documents",
         "of-de with free weights for each label instead of its text",
     ),
     "lan": Entry(
-        "everylabel.methods.onesided.onesided:Lan",
+        "everylabel.methods.onesided.variants:Lan",
         "labelled documents",
         "of-lan with free weights and queries for each label instead of its text",
     ),

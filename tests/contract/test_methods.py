@@ -308,7 +308,7 @@ def test_data_that_cannot_be_learnt_from(new: Fit, toy: Any) -> None:
     with pytest.raises(DataError, match="no labels"):
         new().fit(Dataset(Documents.of(["text"]), LabelSet.of([])))
     for data in (toy.train.without_pairs(), toy.train.with_pairs(toy.train.pairs * 0)):
-        if new().needs_pairs:
+        if new().traits.needs_pairs:
             with pytest.raises(DataError, match="no labelled pair"):
                 new().fit(data)
         else:

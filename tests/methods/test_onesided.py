@@ -21,7 +21,8 @@ from everylabel.errors import ConfigError, DataError
 from everylabel.methods.depl.depl import Learning
 from everylabel.methods.onesided.learning import Learner
 from everylabel.methods.onesided.module import aligned
-from everylabel.methods.onesided.onesided import Dexml, Dpr, Lan, OfDe, OfLan, OvaClf, text_of
+from everylabel.methods.onesided.onesided import OfDe, text_of
+from everylabel.methods.onesided.variants import Dexml, Dpr, Lan, OfLan, OvaClf
 from everylabel.methods.tower import Tower
 
 UNSEEN = ["fishery", "ships", "3", "1 , 2"]

@@ -17,7 +17,8 @@ from everylabel.encoders.base import EncoderConfig
 from everylabel.methods.base import Method
 from everylabel.methods.depl.depl import Depl, DeRet, Learning
 from everylabel.methods.maclr.semantic import Semantic
-from everylabel.methods.onesided.onesided import Lan, OfDe, OfLan
+from everylabel.methods.onesided.onesided import OfDe
+from everylabel.methods.onesided.variants import Lan, OfLan
 from everylabel.methods.words.lexical import TfidfMatch
 from everylabel.methods.words.linear import Svm
 from everylabel.methods.words.neighbours import NearestNeighbours

@@ -14,23 +14,22 @@ from scipy.sparse import csr_matrix
 
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
 from everylabel.errors import ConfigError
+from everylabel.methods.facts import Facts
 from everylabel.registry import METHODS, method_class
 from everylabel.tagger.experts import new_expert
 from everylabel.tagger.plan import (
-    FUNCTION_WORDS,
     ORDER,
     TRAINED,
     Choice,
-    Facts,
     Plan,
     choose_plan,
     cost,
     default_budget,
-    language_of,
     rehearsal_of,
     seconds_of,
     settings_for,
 )
+from everylabel.text.language import FUNCTION_WORDS, language_of
 
 DAY = 24 * 3600.0
 MEDIUM: dict[str, Any] = {

@@ -52,7 +52,9 @@ class LinearRanker:
             name = f"linear ranker, level {t + 1} of {tree.depth}"
             seed = self.random_state + t
             levels.append(
-                train_level(features, positives, candidates, tree.children[t], self.solver, seed=seed, name=name, run=run)
+                train_level(
+                    features, positives, candidates, tree.children[t], self.solver, seed=seed, name=name, run=run
+                )
             )
             candidates = positives
         self.lists_ = Lists.of_levels(levels)

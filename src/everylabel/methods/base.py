@@ -15,13 +15,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_in
 from everylabel.errors import ConfigError, DataError, NotFittedError
 from everylabel.methods.calibrate import CALIBRATION_DEPTH, Calibration
+from everylabel.methods.traits import Described
 from everylabel.methods.vocabulary import AddedLabels, Hidden, checked_new, places, rank_visible
 from everylabel.run import QUIET, Run
 from everylabel.text.views import Views
@@ -44,12 +45,10 @@ class Fitted(ABC):
 
 
 @dataclass(kw_only=True)
-class Method(Fitted):
-    """Subclasses add fields (settings) and `_fit`, `_rank`, `_state`, `_restore`. Learned attributes end in `_`, and
-    are set by `_fit`, `_restore` and `_with_labels` alone: nothing that a model has is changed in its place."""
-
-    name: ClassVar[str]
-    needs_pairs: ClassVar[bool] = True
+class Method(Described, Fitted):
+    """Subclasses add fields (settings), what they are (traits.py), and `_fit`, `_rank`, `_state`, `_restore`. Learned
+    attributes end in `_`, and are set by `_fit`, `_restore` and `_with_labels` alone: nothing that a model has is
+    changed in its place."""
 
     random_state: int = 0
 
@@ -94,7 +93,7 @@ class Method(Fitted):
 
         save_method(self.model_, path, overwrite=overwrite)
 
-    def check(self) -> None:  # noqa: B027 (most methods have nothing to check)
+    def check(self) -> None:
         """Raise ConfigError for settings that cannot work."""
 
     @property
@@ -175,7 +174,7 @@ class Method(Fitted):
         self.check()
         if len(dataset.labels) == 0:
             raise DataError(f"{dataset.name}: the vocabulary has no labels; expected at least one")
-        if self.needs_pairs and (dataset.pairs is None or dataset.pairs.nnz == 0):
+        if self.traits.needs_pairs and (dataset.pairs is None or dataset.pairs.nnz == 0):
             raise DataError(
                 f"{dataset.name}: method {self.name!r} learns from labelled documents, and there is no labelled pair; "
                 "add labels to the training documents, or choose a method that needs none (everylabel methods)"
@@ -238,7 +237,7 @@ class Method(Fitted):
         made = AddedLabels.of if before is None else before.with_labels
         self.added_ = made(labels, self.n_fitted_)
 
-    def _now_known(self, fresh: Sequence[Label], back: Sequence[int]) -> None:  # noqa: B027
+    def _now_known(self, fresh: Sequence[Label], back: Sequence[int]) -> None:
         """After labels came, or came back, with `hidden_` as it is now."""
 
     @abstractmethod

@@ -42,7 +42,7 @@ def rehearsing(name: str, expert: Method, hidden: Any) -> Method:
 
 def fit_expert(expert: Method, dataset: Dataset) -> Method:
     """Those that need no pairs get none: what they say of a document must not depend on whether it was in training."""
-    return expert.fit(dataset if expert.needs_pairs else dataset.without_pairs())
+    return expert.fit(dataset if expert.traits.needs_pairs else dataset.without_pairs())
 
 
 def share_neighbours(experts: Mapping[str, Method]) -> None:

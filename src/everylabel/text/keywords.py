@@ -14,16 +14,16 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from everylabel.data.dataset import Documents, LabelSet, contains
+from everylabel.data.dataset import LabelSet, contains
 from everylabel.errors import ConfigError, DataError
 from everylabel.linear.ranker import LinearRanker
 from everylabel.linear.solver import Features, SolverConfig
-from everylabel.states import add_prefix, strip_prefix
 from everylabel.run import QUIET, Run
-from everylabel.text.lemmas import check_language, lemmatised
+from everylabel.states import add_prefix, strip_prefix
+from everylabel.text.lemmas import check_language
 from everylabel.text.tfidf import Tfidf, TfidfConfig
-from everylabel.tree.build import build_tree, flat_tree, pifa
 from everylabel.text.views import Views
+from everylabel.tree.build import build_tree, flat_tree, pifa
 from everylabel.types import Csr, FloatArray, IntArray, LongArray, Ranking
 
 ARITY = 16  # of the label tree, where there is one

@@ -180,8 +180,7 @@ class LabelMatcher:
             return known, new
         titles = _of_one_length(*(_weights(words, words.counts(read.documents.titles)) for words in vocabularies))
         known, new = (
-            csr_matrix(full + title * weight) / (1 + weight)
-            for full, title in zip((known, new), titles, strict=True)
+            csr_matrix(full + title * weight) / (1 + weight) for full, title in zip((known, new), titles, strict=True)
         )
         return known, new
 

@@ -283,7 +283,11 @@ class DocumentFeatures:
     @property
     def key(self) -> Hashable:
         """What decides how a document is read."""
-        return (*((name, tfidf.key) for name, tfidf in self.fields_.items()), self.n_features_, self.config.title_weight)
+        return (
+            *((name, tfidf.key) for name, tfidf in self.fields_.items()),
+            self.n_features_,
+            self.config.title_weight,
+        )
 
     def fit_transform(self, documents: Documents, run: Run = QUIET) -> Csr:
         self.config.check()

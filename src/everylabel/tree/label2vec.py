@@ -40,9 +40,7 @@ class Label2VecConfig:
             raise ConfigError("label2vec: dim, negatives and epochs must be at least 1, and rate above 0")
 
 
-def label2vec(
-    pairs: Csr, config: Label2VecConfig, seed: int, run: Run = QUIET
-) -> tuple[FloatArray, NDArray[np.bool_]]:
+def label2vec(pairs: Csr, config: Label2VecConfig, seed: int, run: Run = QUIET) -> tuple[FloatArray, NDArray[np.bool_]]:
     """(labels, dim) vectors, and which labels have one: those that share a document with another; the rest are zero."""
     from gensim.models import Word2Vec
     from gensim.models.callbacks import CallbackAny2Vec

@@ -27,7 +27,7 @@ Deviations, beside other encoders:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -40,8 +40,10 @@ from everylabel.errors import ConfigError, DataError
 from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
 from everylabel.methods.depl.bounds import keyword_bounds
+from everylabel.methods.facts import FEW_DOCUMENTS, MANY_LABELS, Facts, Work
 from everylabel.methods.rare import check_rare_weight, favour_rare
-from everylabel.methods.words.linear import seen_labels
+from everylabel.methods.traits import Traits
+from everylabel.methods.words.linear import Svm, seen_labels
 from everylabel.run import Run
 from everylabel.text.keywords import Description, Descriptions, KeywordConfig, WordSvm, hard_negatives, top_words
 from everylabel.text.matching import require_texts
@@ -85,6 +87,10 @@ class Classifier(Method):
     """An encoder and one linear classifier a seen label. Fit: epochs x (tokens + documents x labels x dim)."""
 
     name: ClassVar[str] = "classifier"
+    summary: ClassVar[str] = "an encoder with one linear classifier per label on top, trained together"
+    traits: ClassVar[Traits] = Traits(
+        why="an encoder with a classifier a label", needs_torch=True, least_documents=FEW_DOCUMENTS
+    )
 
     encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(lexical=768))
     pooling: Pooling = "own"
@@ -92,6 +98,10 @@ class Classifier(Method):
     index: IndexKind = "auto"
     temperature: float = 0.05  # of products of document and label vectors, before they learned anything
     rare_weight: float = 0.0  # how much of a label's frequency is taken away, see rare.py
+
+    @classmethod
+    def cost(cls, facts: Facts) -> Work:
+        return Work(reading=5, training=facts.trained_on(8) * (7e-7 * min(facts.words, 1_000) + 2.2e-7 * facts.n_seen))
 
     def check(self) -> None:
         self.encoder.check()
@@ -126,9 +136,7 @@ class Classifier(Method):
         ordered, seen = in_order_of_ids(dataset), seen_labels(dataset)
         by_id = np.argsort(ranks(dataset.documents.ids))
         views, center = Views.in_run(dataset.documents, run), self.pooling == "own"
-        tower = Tower.load(
-            self.encoder, views.taken(by_id), ordered.labels, self.random_state, center=center, run=run
-        )
+        tower = Tower.load(self.encoder, views.taken(by_id), ordered.labels, self.random_state, center=center, run=run)
         tower.encoder.module.requires_grad_(self.encoder.trainable)
         dual = Dual(
             tower.encoder.module, tower.mean, paper_pooling=self.pooling == "paper", temperature=self.temperature
@@ -165,6 +173,19 @@ class Depl(Classifier):
     """Score = sigmoid of the product of document and description. Fit: the SVM, the classifier, the dual encoder."""
 
     name: ClassVar[str] = "depl"
+    summary: ClassVar[str] = (
+        "a dual encoder that finds labels by their names and by keywords from a linear classifier: for rare labels"
+    )
+    traits: ClassVar[Traits] = replace(
+        Classifier.traits,
+        why="an encoder that finds rare labels by keywords",
+        reads_label_texts=True,
+        ranks_unseen=True,
+        worth=90,
+        most_of_budget=0.1,  # it adds a tenth of a point to the others (on dev of eurlex57k)
+        most_labels=MANY_LABELS,
+        reads_sentences=20,
+    )
 
     keywords: KeywordConfig = field(default_factory=KeywordConfig)
     description_tokens: int = 16  # of a label's text
@@ -176,6 +197,15 @@ class Depl(Classifier):
     joint: bool = False  # a classifier beside the retrieval: depl+cls
     rare_weight: float = 0.2
     retrieve: Learning = field(default_factory=lambda: Learning(batch_size=256))
+
+    @classmethod
+    def cost(cls, facts: Facts) -> Work:
+        training = facts.trained_on(8) * (1.1e-6 * min(facts.words, 1_000) + 3.5e-4)
+        return Work(reading=5 + 1e-6 * facts.all_words, solving=0.45 * Svm.cost(facts).solving, training=training)
+
+    @classmethod
+    def settings_for(cls, facts: Facts) -> dict[str, Any]:
+        return {"keywords": {"language": facts.language}}
 
     @classmethod
     def paper(cls) -> Self:
@@ -295,8 +325,15 @@ class DeplCls(Depl):
     """Score = the mean of two probabilities, of the retrieval and of a classifier, trained together."""
 
     name: ClassVar[str] = "depl+cls"
+    summary: ClassVar[str] = "depl and a classifier on one encoder, trained together: frequent labels, too"
+    traits: ClassVar[Traits] = replace(Depl.traits, worth=None, reads_sentences=21)
 
     joint: bool = True
+
+    @classmethod
+    def cost(cls, facts: Facts) -> Work:
+        alone, beside = super().cost(facts), Classifier.cost(facts)
+        return replace(alone, training=alone.training + beside.training)
 
 
 @dataclass(kw_only=True)
@@ -304,6 +341,10 @@ class DeRet(Depl):
     """The dual encoder with the labels' names: DEPL without keywords."""
 
     name: ClassVar[str] = "de-ret"
+    summary: ClassVar[str] = "a dual encoder that finds labels by their names: depl without keywords"
+    traits: ClassVar[Traits] = replace(
+        Depl.traits, why="an encoder that finds labels by their names", worth=None, reads_sentences=22
+    )
 
     keywords: KeywordConfig = field(default_factory=lambda: KeywordConfig(per_label=0))
     rare_weight: float = 0.0

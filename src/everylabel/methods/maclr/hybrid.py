@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -21,7 +21,9 @@ from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError
 from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
+from everylabel.methods.facts import MANY_LABELS, Facts, Work
 from everylabel.methods.maclr.maclr import SelfSupervision
+from everylabel.methods.traits import Traits
 from everylabel.run import Run
 from everylabel.text.matching import LabelMatcher, MatchConfig
 from everylabel.text.views import Views
@@ -41,7 +43,22 @@ class Hybrid(Method):
     """Score = the weighted mean of the cosine of words and (1 + cosine) / 2 of both encoders."""
 
     name: ClassVar[str] = "hybrid"
-    needs_pairs: ClassVar[bool] = False
+    summary: ClassVar[str] = (
+        "label texts matched by words and by meaning, in one ranking: the best without labelled documents"
+    )
+    traits: ClassVar[Traits] = Traits(
+        why="label texts matched by words, by meaning and by a transformer",
+        pairs="unused",
+        documents="welcome",
+        reads_label_texts=True,
+        ranks_unseen=True,
+        needs_torch=True,
+        worth=50,
+        worth_alone=10,
+        most_labels=MANY_LABELS,
+        weighs_words=True,
+        reads_sentences=50,
+    )
 
     match: MatchConfig = field(default_factory=MatchConfig)
     encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(kind="minilm", max_tokens=64, onnx=True))
@@ -51,6 +68,25 @@ class Hybrid(Method):
     learned_weight: float = 0.5  # 0: without it, nothing is trained
     combine: Literal["scores", "ranks"] = "scores"
     index: IndexKind = "auto"
+
+    @classmethod
+    def cost(cls, facts: Facts) -> Work:
+        by_transformer = 2e-3 * facts.n_labels + 8e-3 * min(facts.n_docs, 5_000)
+        return Work(reading=10 + 1e-6 * facts.all_words, training=5e-6 * facts.all_words + by_transformer)
+
+    @classmethod
+    def seconds_per_document(cls, facts: Facts) -> float:  # noqa: ARG003
+        return 1.6e-2
+
+    @classmethod
+    def settings_for(cls, facts: Facts) -> dict[str, Any]:
+        return {"match": {"language": facts.language}}
+
+    @classmethod
+    def unfit(cls, facts: Facts) -> str:
+        if not facts.few_documents and facts.few_unseen:
+            return "most labels have training documents, and a transformer takes longer for a text than all others do"
+        return super().unfit(facts)
 
     def check(self) -> None:
         self.match.check()

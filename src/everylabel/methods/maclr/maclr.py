@@ -24,7 +24,9 @@ from typing import Any, ClassVar, Literal, Self
 from everylabel.data.dataset import Dataset
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError
+from everylabel.methods.facts import Facts, Work
 from everylabel.methods.maclr.semantic import Semantic
+from everylabel.methods.traits import Traits
 from everylabel.run import Run
 from everylabel.text.matching import MatchConfig
 
@@ -60,10 +62,29 @@ class Ict(Semantic):
     """The inverse cloze task alone: row 1 of MACLR's ablation. Ranks as `semantic` does, by an encoder that learned."""
 
     name: ClassVar[str] = "ict"
+    summary: ClassVar[str] = "an encoder that learns which title belongs to which text: the inverse cloze task alone"
+    traits: ClassVar[Traits] = replace(
+        Semantic.traits,
+        why="an encoder that learned from the documents' texts",
+        pairs="welcome",
+        documents="needed",
+        worth=None,
+        worth_alone=None,
+        reads_sentences=32,
+    )
+    slower: ClassVar[float] = 1.0  # than this one
 
     learn: SelfSupervision = field(default_factory=SelfSupervision)
     match: MatchConfig = field(default_factory=MatchConfig)  # of the TF-IDF view
     fine_tune: bool = True  # learn from labelled documents, too, where there are some
+
+    @classmethod
+    def cost(cls, facts: Facts) -> Work:
+        return Work(reading=5, training=cls.slower * (4.5e-6 * facts.all_words + 1e-3 * facts.n_labels))
+
+    @classmethod
+    def settings_for(cls, facts: Facts) -> dict[str, Any]:
+        return {"match": {"language": facts.language}}
 
     def check(self) -> None:
         super().check()
@@ -85,6 +106,9 @@ class SimCse(Ict):
     """Dropout twins: the same text twice, each time without other parts of it."""
 
     name: ClassVar[str] = "simcse"
+    summary: ClassVar[str] = "an encoder that learns to know a text again after dropout"
+    traits: ClassVar[Traits] = replace(Ict.traits, reads_sentences=33)
+    slower: ClassVar[float] = 1.2
 
     learn: SelfSupervision = field(default_factory=lambda: SelfSupervision(task="twins"))
 
@@ -94,6 +118,9 @@ class Rts(Ict):
     """Random text segmentation: segments of 40 to 80 words with titles and with one another, titles, labels."""
 
     name: ClassVar[str] = "rts"
+    summary: ClassVar[str] = "an encoder that learns which random segments and titles are of the same text"
+    traits: ClassVar[Traits] = replace(Ict.traits, reads_sentences=31)
+    slower: ClassVar[float] = 1.6
 
     learn: SelfSupervision = field(default_factory=lambda: SelfSupervision(task="segments"))
 
@@ -103,6 +130,11 @@ class Maclr(Ict):
     """Both stages with all of their parts."""
 
     name: ClassVar[str] = "maclr"
+    summary: ClassVar[str] = (
+        "an encoder that learns from documents without labels, in two stages, and from labelled ones if there are some"
+    )
+    traits: ClassVar[Traits] = replace(Ict.traits, reads_sentences=30)
+    slower: ClassVar[float] = 4.0
 
     learn: SelfSupervision = field(
         default_factory=lambda: SelfSupervision(

@@ -165,7 +165,13 @@ class Learner:
         lr = self.config.lr or (STATIC_LR if static else TRANSFORMER_LR)
         groups = [Group(list(self.towers.parameters()), lr=lr * share, sparse=static)]
         for _ in train(
-            self.towers, batches, self.loss, TrainConfig(steps=steps), groups=groups, seed=self.seed, name=name,
+            self.towers,
+            batches,
+            self.loss,
+            TrainConfig(steps=steps),
+            groups=groups,
+            seed=self.seed,
+            name=name,
             run=self.progress,
         ):
             pass

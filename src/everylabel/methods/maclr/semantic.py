@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from everylabel.data.dataset import Dataset, LabelSet
 from everylabel.encoders.base import EncoderConfig
 from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
+from everylabel.methods.facts import Facts, Work
+from everylabel.methods.traits import Traits
 from everylabel.run import Run
 from everylabel.text.views import Views
 from everylabel.types import Ranking
@@ -22,11 +24,30 @@ class Semantic(Method):
     """Score = (1 + cosine) / 2 of the centred document's vector and the nearest of the label's texts."""
 
     name: ClassVar[str] = "semantic"
-    needs_pairs: ClassVar[bool] = False
+    summary: ClassVar[str] = "labels near the document in the space of a pretrained encoder, which stays as it is"
+    traits: ClassVar[Traits] = Traits(
+        why="label texts matched by meaning",
+        pairs="unused",
+        documents="welcome",
+        reads_label_texts=True,
+        ranks_unseen=True,
+        needs_torch=True,
+        worth=40,
+        worth_alone=20,
+        reads_sentences=40,
+    )
 
     encoder: EncoderConfig = field(default_factory=EncoderConfig)
     center: bool = True  # take away what all documents have in common; False: the plain encoder, as in the papers
     index: IndexKind = "auto"
+
+    @classmethod
+    def cost(cls, facts: Facts) -> Work:
+        return Work(reading=5 + 0.7e-6 * facts.all_words + 2.5e-4 * facts.n_labels)
+
+    @classmethod
+    def settings_for(cls, facts: Facts) -> dict[str, Any]:
+        return {"encoder": {"lexical": 256 if facts.many_labels else 768}}
 
     def check(self) -> None:
         self.encoder.check()

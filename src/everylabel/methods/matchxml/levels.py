@@ -19,8 +19,8 @@ from torch.nn import functional
 from everylabel.encoders.base import Encoder, Tokens
 from everylabel.linear.ranker import documents_of_nodes
 from everylabel.linear.solver import Features, SolverConfig, train_level
-from everylabel.train.batches import drawn
 from everylabel.run import QUIET, Run
+from everylabel.train.batches import drawn
 from everylabel.train.config import TrainConfig
 from everylabel.train.loop import Group, train
 from everylabel.train.losses import of_positives, squared_hinge, supervised_contrastive

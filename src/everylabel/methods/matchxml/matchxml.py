@@ -27,7 +27,9 @@ from everylabel.errors import ConfigError
 from everylabel.linear.ranker import LinearRanker
 from everylabel.linear.solver import Features, SolverConfig
 from everylabel.methods.base import Method, State
+from everylabel.methods.facts import FEW_DOCUMENTS, Facts, Work
 from everylabel.methods.rare import CANDIDATES, check_rare_weight, favour_rare
+from everylabel.methods.traits import Traits
 from everylabel.run import Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.text.matching import require_texts
@@ -77,6 +79,13 @@ class MatchXml(Method):
     """Score = product of probabilities down the tree, as in `xr-linear`; of an ensemble their mean."""
 
     name: ClassVar[str] = "matchxml"
+    summary: ClassVar[str] = "an encoder fine-tuned down a tree of labels, its vectors beside TF-IDF in a linear ranker"
+    traits: ClassVar[Traits] = Traits(
+        why="an encoder fine-tuned down a tree of labels beside TF-IDF",
+        needs_torch=True,
+        worth=110,
+        least_documents=FEW_DOCUMENTS,
+    )
 
     tfidf: TfidfConfig = field(default_factory=TfidfConfig)
     solver: SolverConfig = field(default_factory=SolverConfig)
@@ -95,6 +104,18 @@ class MatchXml(Method):
     matcher_negatives: bool = True
     members: int = 1  # of the ensemble: each with a tree and a fine-tuned encoder of its own
     rare_weight: float = 0.2  # how much of a label's frequency is taken away, see rare.py; 0: nothing, as in the paper
+
+    @classmethod
+    def cost(cls, facts: Facts) -> Work:
+        return Work(reading=5, solving=5 * facts.n_labelled * 3e-3, training=5 * facts.n_labelled * 4e-3)
+
+    @classmethod
+    def seconds_per_document(cls, facts: Facts) -> float:  # noqa: ARG003
+        return 2e-2
+
+    @classmethod
+    def unfit(cls, facts: Facts) -> str:
+        return super().unfit(facts) or "svm on words is as good, and far faster"
 
     def check(self) -> None:
         for part in (self.tfidf, self.solver, self.label2vec, self.encoder, self.fine_tuning, self.sentence):
@@ -165,6 +186,10 @@ class XrTransformer(MatchXml):
     """Without what MatchXML adds."""
 
     name: ClassVar[str] = "xr-transformer"
+    summary: ClassVar[str] = (
+        "what matchxml is without label vectors of its own, text-label matching and sentence embedding"
+    )
+    traits: ClassVar[Traits] = replace(MatchXml.traits, worth=None)
 
     tree: Literal["label2vec", "pifa"] = "pifa"
     fine_tuning: FineTuning = field(default_factory=lambda: FineTuning(matching=False))
@@ -181,9 +206,7 @@ class Member:
             solver=config.solver, beam=config.beam, matcher_negatives=config.matcher_negatives, random_state=seed
         )
 
-    def fit(
-        self, X: Csr, sentences: FloatArray | None, pairs: Csr, labels: IntArray, views: Views, run: Run
-    ) -> None:
+    def fit(self, X: Csr, sentences: FloatArray | None, pairs: Csr, labels: IntArray, views: Views, run: Run) -> None:
         own, tuned = pairs[:, labels], None
         if self.config.tuned_weight > 0:
             tuned = self.tuned(X, own, views, run)

@@ -49,17 +49,19 @@ from everylabel.errors import ConfigError, DataError
 from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
 from everylabel.methods.depl.depl import Learning, seen_first
+from everylabel.methods.facts import FEW_DOCUMENTS, Facts, Work
 from everylabel.methods.onesided.spread import row_of
 from everylabel.methods.rare import check_rare_weight
+from everylabel.methods.traits import SHALLOW, Traits
 from everylabel.methods.words.linear import seen_labels
 from everylabel.run import Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.text.matching import require_texts
 from everylabel.text.views import Views
-from everylabel.types import Csr, FloatArray, IntArray, LongArray, Ranking
+from everylabel.types import Csr, FloatArray, LongArray, Ranking
 
 if TYPE_CHECKING:
-    from everylabel.encoders.base import Encoder, Tokens
+    from everylabel.encoders.base import Encoder
     from everylabel.methods.onesided.learning import Pairs
     from everylabel.methods.onesided.module import DocumentSide, LabelModule
     from everylabel.methods.onesided.ranker import OneSidedRanker, Span
@@ -83,6 +85,18 @@ class OfDe(Method):
     """Score = (1 + cosine) / 2, less for rare labels. Fit: epochs x (tokens + documents x labels x dim)."""
 
     name: ClassVar[str] = "of-de"
+    summary: ClassVar[str] = (
+        "a dual encoder whose label side stays frozen: learns from pairs and keeps labels that nobody has used"
+    )
+    traits: ClassVar[Traits] = Traits(
+        why="an encoder trained on the pairs, its label side frozen for labels nobody has used",
+        reads_label_texts=True,
+        ranks_unseen=True,
+        needs_torch=True,
+        worth=70,
+        least_documents=FEW_DOCUMENTS,
+        reads_sentences=10,
+    )
 
     encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(lexical=768))
     label_side: LabelSide = "frozen"
@@ -105,6 +119,19 @@ class OfDe(Method):
     index: IndexKind = "auto"
     evaluations: int = 0  # while training, into history_; above 0, documents and labels are held out for them
     held_out: float = 0.05  # share of the documents and of the labels
+
+    @classmethod
+    def cost(cls, facts: Facts) -> Work:
+        per_document = 8e-7 * min(facts.words, 1_000) + 2e-7 * min(facts.n_seen, 5_000)
+        return Work(reading=5 + 5e-4 * facts.n_labels, training=facts.trained_on(5) * per_document)
+
+    @classmethod
+    def settings_for(cls, facts: Facts) -> dict[str, Any]:
+        return {"encoder": {"lexical": 256 if facts.many_labels else 768}}
+
+    @property
+    def depth(self) -> int:
+        return SHALLOW if self.attention else super().depth
 
     @classmethod
     def paper(cls) -> Self:
@@ -166,9 +193,7 @@ class OfDe(Method):
         order, n_seen = seen_first(data), len(seen_labels(data))
         views, by_id = Views.in_run(data.documents, run), np.argsort(ranks(data.documents.ids))
         labels_by_id = in_order_of_ids(data).labels
-        tower = Tower.load(
-            self.encoder, views.taken(by_id), labels_by_id, self.random_state, center=True, run=run
-        )
+        tower = Tower.load(self.encoder, views.taken(by_id), labels_by_id, self.random_state, center=True, run=run)
         encoder = tower.encoder
         encoder.module.requires_grad_(self.encoder.trainable)
         side = DocumentSide(encoder.module, tower.mean, layer=self.document_layer, attention=self.attention)
@@ -293,56 +318,6 @@ class OfDe(Method):
             shortlist=self.shortlist,
             pooled_share=self.pooled_share,
         )
-
-
-@dataclass(kw_only=True)
-class OfLan(OfDe):
-    """of-de with label-wise attention: each label looks at the words of a document that matter to it."""
-
-    name: ClassVar[str] = "of-lan"
-
-    attention: bool = True
-
-
-@dataclass(kw_only=True)
-class OvaClf(OfDe):
-    """An encoder and free weights for each seen label."""
-
-    name: ClassVar[str] = "ova-clf"
-
-    label_side: LabelSide = "free"
-    auxiliary: float = 0.0
-
-
-@dataclass(kw_only=True)
-class Lan(OfDe):
-    """Label-wise attention with free queries and weights for each seen label."""
-
-    name: ClassVar[str] = "lan"
-
-    label_side: LabelSide = "free"
-    attention: bool = True
-    auxiliary: float = 0.0
-
-
-@dataclass(kw_only=True)
-class Dpr(OfDe):
-    """Two encoders, one of documents and one of label texts, both trained."""
-
-    name: ClassVar[str] = "dpr"
-
-    label_side: LabelSide = "second"
-    auxiliary: float = 0.0
-
-
-@dataclass(kw_only=True)
-class Dexml(OfDe):
-    """One encoder of documents and label texts, trained."""
-
-    name: ClassVar[str] = "dexml"
-
-    label_side: LabelSide = "same"
-    auxiliary: float = 0.0
 
 
 def text_of(label: Label) -> str:

@@ -7,12 +7,14 @@ label's names instead of all of them together, and a weight for the title.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 from everylabel.data.dataset import Dataset, LabelSet
 from everylabel.errors import ConfigError
 from everylabel.methods.base import Method, State
+from everylabel.methods.facts import Facts, Work
+from everylabel.methods.traits import Traits
 from everylabel.run import Run
 from everylabel.text.matching import LabelMatcher, MatchConfig
 from everylabel.text.views import Views
@@ -24,9 +26,28 @@ class TfidfMatch(Method):
     """Score = the cosine of the document's and the label's TF-IDF vectors. Fits in one pass over the documents."""
 
     name: ClassVar[str] = "tfidf"
-    needs_pairs: ClassVar[bool] = False
+    summary: ClassVar[str] = "labels whose words occur in the document, by the cosine of TF-IDF"
+    traits: ClassVar[Traits] = Traits(
+        why="label texts matched by words",
+        pairs="unused",
+        documents="welcome",
+        reads_label_texts=True,
+        ranks_unseen=True,
+        worth=10,
+        worth_alone=30,
+        weighs_words=True,
+        reads_sentences=70,
+    )
 
     match: MatchConfig = field(default_factory=MatchConfig)
+
+    @classmethod
+    def cost(cls, facts: Facts) -> Work:
+        return Work(reading=0.75e-6 * facts.all_words + 1e-4 * facts.n_labels)
+
+    @classmethod
+    def settings_for(cls, facts: Facts) -> dict[str, Any]:
+        return {"match": {"language": facts.language}}
 
     def check(self) -> None:
         self.match.check()
@@ -55,6 +76,8 @@ class Bm25Match(TfidfMatch):
     """Score = BM25 with the label as the query, divided by the lengths of both, so that labels can be compared."""
 
     name: ClassVar[str] = "bm25"
+    summary: ClassVar[str] = "labels whose words occur in the document, by BM25"
+    traits: ClassVar[Traits] = replace(TfidfMatch.traits, worth=None, worth_alone=None, reads_sentences=71)
 
     match: MatchConfig = field(default_factory=lambda: MatchConfig(title_weight=5.0))
     k1: float = 3.0  # how slowly a repeated word stops counting

@@ -19,7 +19,9 @@ from everylabel.errors import ConfigError
 from everylabel.linear.ranker import LinearRanker
 from everylabel.linear.solver import Features, SolverConfig
 from everylabel.methods.base import Method, State
+from everylabel.methods.facts import MANY_LABELS, Facts, Work
 from everylabel.methods.rare import check_rare_weight, favour_rare
+from everylabel.methods.traits import Traits
 from everylabel.run import Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.text.tfidf import DocumentFeatures, TfidfConfig
@@ -33,6 +35,10 @@ class XrLinear(Method):
     """Fit O(documents x words x labels / leaves), rank O(words x beam x log labels); see linear/ and tree/."""
 
     name: ClassVar[str] = "xr-linear"
+    summary: ClassVar[str] = "linear ranker down a tree of labels, on TF-IDF: strong, fast, for any number of labels"
+    traits: ClassVar[Traits] = Traits(
+        why="linear classifiers down a tree of labels", label_by_label=True, needs_texts=False, worth=30
+    )
 
     tfidf: TfidfConfig = field(default_factory=TfidfConfig)
     solver: SolverConfig = field(default_factory=SolverConfig)
@@ -41,6 +47,10 @@ class XrLinear(Method):
     beam: int = 10  # branches followed at each level
     matcher_negatives: bool = False  # also train against documents that the search sends astray
     rare_weight: float = 0.0  # how much of a label's frequency is taken away, see rare.py
+
+    @classmethod
+    def cost(cls, facts: Facts) -> Work:
+        return Work(solving=3e-6 * facts.all_words + 1e-4 * facts.n_seen)
 
     def check(self) -> None:
         self.tfidf.check()
@@ -85,10 +95,24 @@ class Svm(Method):
     """One classifier a label against all documents. Fit O(documents x words x labels), rank O(words x labels)."""
 
     name: ClassVar[str] = "svm"
+    summary: ClassVar[str] = "one linear classifier per label against all documents: the flat variant of xr-linear"
+    traits: ClassVar[Traits] = Traits(
+        why="one linear classifier a label",
+        label_by_label=True,
+        needs_texts=False,
+        worth=31,
+        better_than="xr-linear",
+        most_of_budget=0.25,
+        most_labels=MANY_LABELS,
+    )
 
     tfidf: TfidfConfig = field(default_factory=TfidfConfig)
     solver: SolverConfig = field(default_factory=SolverConfig)
     rare_weight: float = 0.0  # how much of a label's frequency is taken away, see rare.py
+
+    @classmethod
+    def cost(cls, facts: Facts) -> Work:
+        return Work(solving=facts.n_seen * (2e-9 * facts.all_words + 6e-7 * facts.n_docs))
 
     def check(self) -> None:
         self.tfidf.check()

@@ -9,6 +9,8 @@ import numpy as np
 
 from everylabel.data.dataset import Dataset
 from everylabel.methods.base import Method, State
+from everylabel.methods.facts import Facts, Work
+from everylabel.methods.traits import Traits
 from everylabel.run import Run
 from everylabel.text.views import Views
 from everylabel.types import Ranking
@@ -19,6 +21,12 @@ class Popularity(Method):
     """Score = share of the training documents with the label. Fit O(pairs), rank O(n k)."""
 
     name: ClassVar[str] = "popularity"
+    summary: ClassVar[str] = "the most frequent labels, whatever the text: the floor that every method must beat"
+    traits: ClassVar[Traits] = Traits(label_by_label=True, needs_texts=False)
+
+    @classmethod
+    def cost(cls, facts: Facts) -> Work:
+        return Work(reading=1e-8 * facts.n_pairs)
 
     def _fit(self, dataset: Dataset, run: Run) -> None:
         pass  # the counts that every method keeps are all there is to learn

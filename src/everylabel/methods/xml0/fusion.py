@@ -30,7 +30,7 @@ Cost: two fits of the base and one encoding of the label texts by each encoder; 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -43,6 +43,8 @@ from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError, DataError
 from everylabel.methods.base import Method, State
 from everylabel.methods.calibrate import CALIBRATION_DEPTH, Calibration
+from everylabel.methods.facts import FEW_DOCUMENTS, MANY_LABELS, Facts, Work
+from everylabel.methods.traits import Traits
 from everylabel.methods.vocabulary import rank_visible
 from everylabel.methods.xml0.subsets import MOST, MOST_EXHAUSTIVE, Loss, SearchKind, is_member, loss_of_greedy
 from everylabel.methods.xml0.zero_shot import (
@@ -79,6 +81,18 @@ class Xml0(Method):
     """Seen labels by the base, unseen ones by what the base says and by their texts. See the file for the cost."""
 
     name: ClassVar[str] = "xml0"
+    summary: ClassVar[str] = (
+        "an add-on to any method: labels without documents, from the labels that it finds and from the text"
+    )
+    traits: ClassVar[Traits] = Traits(
+        why="labels nobody has used, made of those that similar documents have",
+        reads_label_texts=True,
+        ranks_unseen=True,
+        needs_torch=True,
+        worth=80,
+        least_documents=FEW_DOCUMENTS,
+        most_labels=MANY_LABELS,
+    )
 
     base: str = "xr-linear"  # any other method
     base_settings: dict[str, Any] = field(default_factory=dict)  # of that method: --set base_settings.leaf_size=100
@@ -93,6 +107,18 @@ class Xml0(Method):
     unseen_as: Literal["hidden", "rare"] = "hidden"  # how frequent unseen labels are taken for, beside seen ones
     held_share: float = 0.2  # of the labelled documents, in the rehearsal
     hidden_share: float = 0.2  # of the seen labels, in the rehearsal
+
+    @classmethod
+    def cost(cls, facts: Facts) -> Work:
+        return Work(reading=5 + 1.5e-6 * facts.all_words, training=2.5e-3 * facts.n_labels)
+
+    @classmethod
+    def seconds_per_document(cls, facts: Facts) -> float:
+        return 1e-3 + 5e-6 * facts.words
+
+    @classmethod
+    def settings_for(cls, facts: Facts) -> dict[str, Any]:
+        return {"base": "knn", "search": "greedy", "label_encoder": "" if facts.many_labels else "minilm"}
 
     def __post_init__(self) -> None:
         self.new_base()  # only the other method knows its settings: a wrong one is found as early as one of its own
@@ -267,6 +293,8 @@ class LabelFusion(Xml0):
     """Unseen labels by the best subset of the base's labels alone: XML0 without the document's own likeness."""
 
     name: ClassVar[str] = "label-fusion"
+    summary: ClassVar[str] = "the part of xml0 that makes new labels of those that a method finds"
+    traits: ClassVar[Traits] = replace(Xml0.traits, worth=None)
 
     weight: float | None = 1.0
 
@@ -276,6 +304,8 @@ class Conse(Xml0):
     """Unseen labels by the sum of all of the base's labels: one direction for a document that has several topics."""
 
     name: ClassVar[str] = "conse"
+    summary: ClassVar[str] = "label-fusion without a search: all labels that a method finds, added up"
+    traits: ClassVar[Traits] = replace(Xml0.traits, worth=None)
 
     search: SearchKind = "full"
     weight: float | None = 1.0

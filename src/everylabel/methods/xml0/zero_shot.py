@@ -92,9 +92,7 @@ class Candidates:
         vectors = np.concatenate([self.vectors, label_vectors(encoder, vocabulary.subset(new))])
         return Candidates(tower, vectors, self.yardstick, np.concatenate([self.labels, new]))
 
-    def scores(
-        self, views: Views, predicted: list[Predicted], kind: SearchKind, weight: float | None = None
-    ) -> Scores:
+    def scores(self, views: Views, predicted: list[Predicted], kind: SearchKind, weight: float | None = None) -> Scores:
         """With the weight that they will be mixed by, a part of weight 0 is left out, as zeros."""
         fused, alike = np.zeros((2, len(views), len(self.pool)))
         if weight != 0:

@@ -31,6 +31,8 @@ from everylabel.data.dataset import Dataset, LabelSet, contains
 from everylabel.data.splits import in_order_of_ids, ranks
 from everylabel.errors import ConfigError
 from everylabel.methods.base import Method, State
+from everylabel.methods.facts import MANY_LABELS, Facts, Work
+from everylabel.methods.traits import Traits
 from everylabel.parallel import for_each_part
 from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
@@ -60,6 +62,18 @@ class ZestXml(Method):
     """Score = the logistic function of x W z. Ranks labels of which the document leads to some word."""
 
     name: ClassVar[str] = "zestxml"
+    summary: ClassVar[str] = (
+        "which words of a document go with which words of a label, learned from pairs: labels without documents, too"
+    )
+    traits: ClassVar[Traits] = Traits(
+        why="words of documents that go with words of labels",
+        reads_label_texts=True,
+        ranks_unseen=True,
+        uses_all_cores=False,
+        worth=60,
+        most_labels=MANY_LABELS,
+        reads_sentences=60,
+    )
 
     tfidf: TfidfConfig = field(default_factory=TfidfConfig)
     language: str = "en"  # whose base forms and function words; "none": words as they are
@@ -70,6 +84,14 @@ class ZestXml(Method):
     epochs: int = 3  # passes over the pairs, for each of two shortlists
     lr: float = 0.03
     cost_positive: float = 2.0  # loss weight of true pairs
+
+    @classmethod
+    def cost(cls, facts: Facts) -> Work:
+        return Work(solving=facts.n_pairs * (2e-4 + 1.3e-6 * min(facts.words, 1_000)))
+
+    @classmethod
+    def settings_for(cls, facts: Facts) -> dict[str, Any]:
+        return {"language": facts.language}
 
     def check(self) -> None:
         self.tfidf.check()

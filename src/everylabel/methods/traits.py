@@ -1,0 +1,109 @@
+"""What a method is, said by its class: whoever plans, blends, explains or lists methods asks the class, not a list.
+
+`traits` are what does not depend on the data. What does is asked with `Facts`, counts alone: what a fit costs, which
+settings differ from the defaults, and whether the method is not for such data. To add an expert, write one file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+if TYPE_CHECKING:
+    from everylabel.methods.facts import Facts, Work
+
+Use = Literal["unused", "welcome", "needed"]
+
+DEEP = 600  # ranks that are worth asking for: so deep there are labels without training documents
+SHALLOW = 200  # of methods that rank no label without training documents, or that only put a shortlist in order
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traits:
+    """The defaults are those of a method that learns from pairs and knows labels by their documents alone."""
+
+    why: str = "asked for"  # one would take it as an expert, for people who read a plan
+    pairs: Use = "needed"
+    documents: Use = "unused"  # without labels
+    reads_label_texts: bool = False
+    ranks_unseen: bool = False  # labels without training documents, among the others
+    label_by_label: bool = False  # learned independently of each other: a hidden label is just not ranked
+    needs_texts: bool = True  # a bag of words is nothing to it
+    needs_torch: bool = False
+    uses_all_cores: bool = True  # False: a fit is mostly serial, so several are run side by side
+    worth: int | None = None  # place in the order in which a plan takes experts; None: only when asked for
+    worth_alone: int | None = None  # the same where there are no pairs, and one method does it all
+    most_of_budget: float = 1.0  # share of the time above which it is not worth it
+    least_documents: int = 0  # labelled ones, below which it learns little
+    most_labels: int | None = None  # above which it takes too long, or too much memory
+    better_than: str = ""  # a method in whose place it comes when there is time for it
+    weighs_words: bool = False  # knows which words of a label's text are rare, and says so as evidence
+    reads_sentences: int | None = None  # place in the order of who is asked which sentence of a text is like a label
+
+    @property
+    def needs_pairs(self) -> bool:
+        return self.pairs == "needed"
+
+    @property
+    def learns_from_pairs(self) -> bool:
+        return self.pairs != "unused"
+
+    @property
+    def depth(self) -> int:
+        """How many ranks are worth asking for."""
+        return DEEP if self.ranks_unseen else SHALLOW
+
+    @property
+    def needs(self) -> str:
+        """In words: "labelled documents, label texts", or "label texts; documents help"."""
+        from_pairs = {"needed": ["labelled documents"]}.get(self.pairs, [])
+        from_documents = {"needed": ["documents"]}.get(self.documents, [])
+        needed = (from_pairs or from_documents) + (["label texts"] if self.reads_label_texts else [])
+        uses = {"documents": self.documents, "labelled documents": self.pairs}
+        helping = " and ".join(name for name, use in uses.items() if use == "welcome")
+        return ", ".join(needed) + (f"; {helping} help" if helping else "")
+
+
+class Described:
+    """What a method's class says of itself; `Method` is one."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]  # one line, for a list of methods
+    traits: ClassVar[Traits] = Traits()
+
+    @classmethod
+    def cost(cls, facts: Facts) -> Work:
+        """Of one fit, on the machine that estimates were made on. Rough: what is spent is watched while fitting."""
+        from everylabel.methods.facts import Work
+
+        return Work(reading=1e-5 * facts.all_words)
+
+    @classmethod
+    def seconds_per_document(cls, facts: Facts) -> float:
+        """To rank one, on the same machine."""
+        return 1e-3 + 2e-6 * facts.words
+
+    @classmethod
+    def settings_for(cls, facts: Facts) -> dict[str, Any]:  # noqa: ARG003
+        """What differs from the defaults for such data."""
+        return {}
+
+    @classmethod
+    def unfit(cls, facts: Facts) -> str:
+        """Why it is not for such data, in words; "": it is."""
+        if cls.traits.needs_texts and not facts.texts:
+            return "needs texts, and these documents are a bag of words"
+        if cls.traits.reads_label_texts and not facts.label_texts:
+            return "needs label texts, and these labels are numbers"
+        if cls.traits.needs_torch and not facts.torch:
+            return "needs an encoder: pip install 'everylabel[neural]'"
+        if facts.n_labelled < cls.traits.least_documents:
+            return f"learns little from fewer than {cls.traits.least_documents:,} labelled documents"
+        if cls.traits.most_labels is not None and facts.n_labels > cls.traits.most_labels:
+            return f"takes too much memory or time with more than {cls.traits.most_labels:,} labels"
+        return ""
+
+    @property
+    def depth(self) -> int:
+        """How many ranks are worth asking for, with these settings."""
+        return self.traits.depth
