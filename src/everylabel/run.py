@@ -10,10 +10,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from everylabel.parallel import Executor, InTurn
+from everylabel.parallel import Executor
 
 if TYPE_CHECKING:
     from everylabel.train.checkpoint import Checkpoints
@@ -39,7 +39,7 @@ class Run:
 
     reporter: Reporter | None = None
     checkpoints: Checkpoints | None = None  # None: nothing is kept, an interrupted fit begins anew
-    executor: Executor = field(default_factory=InTurn)
+    executor: Executor | None = None  # None: here, as suits the job
     clock: Callable[[], float] = time.monotonic
     shared: dict[int, Any] | None = None  # what jobs on the same documents read of them (text/views.py); of one fit
 

@@ -115,7 +115,6 @@ class Method(Described, Fitted):
             model.labels_ = old.labels_.extended(fresh)
             model.counts_ = np.concatenate([old.counts_, np.zeros(n, old.counts_.dtype)])
             model._with_labels(model.labels_, len(old.labels_))
-        model._now_known(fresh, back)
         return model
 
     def without_labels(self, ids: Iterable[str]) -> Self:
@@ -164,7 +163,7 @@ class Method(Described, Fitted):
         model.n_fitted_ = state["n_fitted"]
         model.added_ = AddedLabels.restored(state)
         model._restore(state)
-        self.__dict__["_model"] = model
+        self._swap(model)
         return self
 
     def _fitted_by(self, dataset: Dataset, learn: Callable[[Self], None]) -> Self:
@@ -184,14 +183,18 @@ class Method(Described, Fitted):
         model.hidden_, model.n_fitted_ = np.zeros(len(dataset.labels), np.bool_), len(dataset.labels)
         model.calibration_ = model.added_ = None
         learn(model)
-        self.__dict__["_model"] = model
+        self._swap(model)
         return self
 
     def _become(self, change: Callable[[Self], Self]) -> Self:
         """Put the next model in the place of the present one. Changes wait for each other, readers for none."""
         with self._changing:
-            self.__dict__["_model"] = change(self.model_)
+            self._swap(change(self.model_))
         return self
+
+    def _swap(self, model: Self) -> None:
+        """One assignment: whoever reads has the old model or the new one."""
+        self.__dict__["_model"] = model
 
     @property
     def _changing(self) -> threading.RLock:
@@ -236,9 +239,6 @@ class Method(Described, Fitted):
         before = self.added_
         made = AddedLabels.of if before is None else before.with_labels
         self.added_ = made(labels, self.n_fitted_)
-
-    def _now_known(self, fresh: Sequence[Label], back: Sequence[int]) -> None:
-        """After labels came, or came back, with `hidden_` as it is now."""
 
     @abstractmethod
     def _fit(self, dataset: Dataset, run: Run) -> None: ...

@@ -1,11 +1,11 @@
 """The experts' opinions made one ranking: learning to rank with LightGBM on the candidates of held-out documents.
 
 Pointwise, by the logistic loss, so that a margin is a log odds. No label becomes worse by a
-higher score or a better rank. Learned from `Table`s of rehearsals, where some labels were hidden: they were far more
+higher score or a better rank. Learned from candidates of rehearsals, where some labels were hidden: they were far more
 frequent there than labels that nobody has used are. So labels with and without training documents have a straight line
 each from margins to log odds, the level of the second one by those labels of held-out documents that training has not;
 a label that is added later is taken for as frequent as the hidden ones. Rare labels come a little before frequent ones
-that are hardly more probable (methods/rare.py), and labels without training documents as far up as the first five
+that are hardly more probable (methods/rare.py), and unseen labels as far up as the first five
 places do not suffer: both are chosen on documents that the trees have not seen. Below, every second place at least is
 theirs (`every`): by probability alone they would come last, and nobody would find them. Where there is too little to
 learn from, the mean of the experts' ranks decides.
@@ -15,8 +15,7 @@ Cost: fit O(rounds x rows x columns), twice, on at most `MOST_ROWS` rows; a docu
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,11 +24,13 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_matrix, vstack
 from scipy.special import expit, log_expit
 
-from everylabel.methods.calibrate import DEPTH
+from everylabel.methods.calibrate import CALIBRATION_DEPTH
 from everylabel.metrics.ranking import find_hits, inverse_propensity, ndcg, psp, weigh
 from everylabel.parallel import n_threads
-from everylabel.progress import task
-from everylabel.tagger.candidates import ADDED, COMMON, OWN, Table
+from everylabel.run import QUIET, Run
+from everylabel.states import add_prefix, strip_prefix
+from everylabel.tagger.candidates import ADDED, EXPERT_COLUMNS, SHARED_COLUMNS, CandidateTable
+from everylabel.tagger.trees import Trees
 from everylabel.types import Csr, FloatArray, LongArray, Ranking
 
 if TYPE_CHECKING:
@@ -48,19 +49,19 @@ UNSEEN_LIFTS = tuple(np.arange(-2, 8.25, 0.25).tolist())
 COST_OF_RARE = 0.005  # of nDCG@5, that rare labels may take from frequent ones
 COST_OF_LIFT = 0.0005  # of nDCG@5, that labels without training documents may take from the others
 TIES = 1e-3  # of the experts' mean rank, beside the trees: they leave equal what they cannot tell apart
-AMONG = 0.5  # of the mean rank among labels without training documents, beside the trees
+UNSEEN_RANK_WEIGHT = 0.5  # of the mean rank among labels without training documents, beside the trees
 FIRST_PLACES = 6  # of a document, by probability alone
 _K = 5
 
 
-class Held(NamedTuple):
+class BlendingSet(NamedTuple):
     """Candidates of held-out documents, and what is true of them."""
 
-    table: Table
+    table: CandidateTable
     counts: LongArray  # of each row: training documents of its label, as the experts know them
     hidden: NDArray[np.bool_]  # of each row: its label was hidden on purpose
     truth: Csr  # (documents, labels), all pairs
-    natural: Csr  # the same without those of labels that were hidden
+    truth_without_hidden: Csr  # the same without those of labels that were hidden
 
     @property
     def hits(self) -> NDArray[np.bool_]:
@@ -69,10 +70,11 @@ class Held(NamedTuple):
         return np.asarray(self.truth[self.table.documents, self.table.labels]).ravel() > 0
 
     @classmethod
-    def joined(cls, parts: Sequence[Held]) -> Held:
+    def joined(cls, parts: Sequence[BlendingSet]) -> BlendingSet:
         rows = (np.concatenate([getattr(part, name) for part in parts]) for name in ("counts", "hidden"))
-        pairs = (csr_matrix(vstack([getattr(part, name) for part in parts])) for name in ("truth", "natural"))
-        return cls(Table.joined([part.table for part in parts]), *rows, *pairs)
+        names = ("truth", "truth_without_hidden")
+        pairs = (csr_matrix(vstack([getattr(part, name) for part in parts])) for name in names)
+        return cls(CandidateTable.joined([part.table for part in parts]), *rows, *pairs)
 
 
 class Line(NamedTuple):
@@ -85,11 +87,12 @@ class Line(NamedTuple):
         return self.slope * margins + self.level
 
 
-@dataclass
+@dataclass(frozen=True)
 class Blend:
-    """`margins` of candidates, `scores` from them; `learn` makes one."""
+    """`margins` of candidates, `scores` from them; `learn` makes one, `learned_from` the next one."""
 
-    model: str = ""  # LightGBM's own text; "": the mean of the experts' ranks
+    model: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, np.uint8))  # LightGBM's own text
+    trees: Trees | None = None  # the same, to be read; None: the mean of the experts' ranks decides
     seen: Line = field(default_factory=lambda: Line(1.0, 0.0))
     unseen: Line = field(default_factory=lambda: Line(1.0, -1.0))
     added: Line = field(default_factory=lambda: Line(1.0, 0.0))
@@ -97,28 +100,21 @@ class Blend:
     unseen_lift: float = 0.0
     gains: dict[str, float] = field(default_factory=dict)  # of each column: what it adds, together 1
     n_documents: int = 0  # that it was learned from
-    every: int = 2  # below the first places, each such place is for labels without training documents; 0: none is
+    every: int = 2  # below the first places, each such place is for unseen labels; 0: none is
 
-    def margins(self, table: Table) -> Doubles:
-        if not self.model or len(table.labels) == 0:
+    def margins(self, table: CandidateTable) -> Doubles:
+        if self.trees is None or len(table.labels) == 0:
             return starts(table)
-        trees = self.booster.predict(table.columns, raw_score=True, num_threads=n_threads())
-        return with_ranks(np.asarray(trees), table)
+        return with_ranks(self.trees.sums(table.columns), table)
 
-    @cached_property
-    def booster(self) -> lightgbm.Booster:
-        import lightgbm
-
-        return lightgbm.Booster(model_str=self.model)
-
-    def scores(self, table: Table, counts: LongArray) -> FloatArray:
+    def scores(self, table: CandidateTable, counts: LongArray) -> FloatArray:
         """From 0 to 1, one scale for all labels; `counts`: training documents of each label."""
-        own = counts[table.labels]
-        return self.with_room(table, self.scores_of(self.margins(table), own), own)
+        row_counts = counts[table.labels]
+        return self.reserve_for_unseen(table, self.scores_of(self.margins(table), row_counts), row_counts)
 
-    def with_room(self, table: Table, scores: FloatArray, counts: LongArray) -> FloatArray:
-        """Below the first places labels without training documents have some of their own. `counts`: of each row."""
-        return table.with_room(scores, counts <= 0, FIRST_PLACES, self.every) if self.every else scores
+    def reserve_for_unseen(self, table: CandidateTable, scores: FloatArray, counts: LongArray) -> FloatArray:
+        """Below the first places unseen labels have some of their own. `counts`: of each row."""
+        return table.reserve_for_unseen(scores, counts <= 0, FIRST_PLACES, self.every) if self.every else scores
 
     def scores_of(self, margins: Doubles, counts: LongArray) -> FloatArray:
         """`counts`: of each candidate's label; ADDED of one that came after the fit."""
@@ -126,103 +122,119 @@ class Blend:
         unseen = np.where(counts == ADDED, self.added.of(margins), self.unseen.of(margins) + self.unseen_lift)
         return np.asarray(expit(np.where(counts > 0, seen, unseen)), np.float32)
 
-    def learn(self, held: Held) -> None:
-        """Go on learning from a few documents more: the trees stay, their leaves move by the documents' share."""
-        self.n_documents += held.table.n_documents
-        if not self.model or not held.hits.any():
-            return
-        kept = 1 - held.table.n_documents / self.n_documents
-        moved = self.booster.refit(
-            held.table.columns,
-            held.hits.astype(np.float32),
+    def with_trees(self, booster: lightgbm.Booster) -> Blend:
+        text = booster.model_to_string()
+        return replace(self, model=np.frombuffer(text.encode(), np.uint8), trees=Trees.of_text(text))
+
+    def learned_from(self, new: BlendingSet) -> Blend:
+        """The next blend, which has learned from a few documents more: the trees stay, their leaves move by the
+        documents' share."""
+        n_documents = self.n_documents + new.table.n_documents
+        more = replace(self, n_documents=n_documents)
+        if self.trees is None or not new.hits.any():
+            return more
+        import lightgbm
+
+        kept = 1 - new.table.n_documents / n_documents
+        booster = lightgbm.Booster(model_str=self.model.tobytes().decode())
+        moved = booster.refit(
+            new.table.columns,
+            new.hits.astype(np.float32),
             decay_rate=max(0.5, kept),
             dataset_params={"verbose": -1},
             verbose=-1,
         )
-        self.model = moved.model_to_string()
-        del self.booster
+        return more.with_trees(moved)
 
     def state(self) -> dict[str, Any]:
-        return {
-            "model": self.model,
+        plain = {
             "lines": [list(self.seen), list(self.unseen), list(self.added)],
             "weights": [self.rare_weight, self.unseen_lift],
             "gains": self.gains,
             "n_documents": self.n_documents,
             "every": self.every,
         }
+        trees = {} if self.trees is None else {"model": self.model, **add_prefix("trees", self.trees.state())}
+        return {"about": plain, **trees}
 
     @classmethod
     def restored(cls, state: dict[str, Any]) -> Blend:
-        seen, unseen, added = (Line(*line) for line in state["lines"])
-        rare, lift = state["weights"]
-        return cls(
-            state["model"], seen, unseen, added, rare, lift, state["gains"], state["n_documents"], state["every"]
-        )
+        about, trees = state["about"], strip_prefix(state, "trees")
+        seen, unseen, added = (Line(*line) for line in about["lines"])
+        rare, lift = about["weights"]
+        read = {"model": state["model"], "trees": Trees.restored(trees)} if trees else {}
+        numbers = {key: about[key] for key in ("gains", "n_documents", "every")}
+        return cls(seen=seen, unseen=unseen, added=added, rare_weight=rare, unseen_lift=lift, **numbers, **read)
 
 
-def starts(table: Table) -> Doubles:
+def starts(table: CandidateTable) -> Doubles:
     """All there is without trees, and what breaks their ties: the mean of the logarithms of the experts' ranks."""
-    mean = table.columns[:, COMMON.index("mean rank") - len(COMMON)]
-    return -mean.astype(np.float64)
+    return -table.shared("mean rank").astype(np.float64)
 
 
-def with_ranks(trees: Doubles, table: Table) -> Doubles:
+def with_ranks(trees: Doubles, table: CandidateTable) -> Doubles:
     """The trees' margins and what the experts' ranks say beside them. The trees know hidden labels only; ranks among
     labels without training documents hold for those that nobody has used as well."""
-    among = table.columns[:, COMMON.index("rank among unseen") - len(COMMON)].astype(np.float64)
-    found: Doubles = trees + TIES * starts(table) - AMONG * np.nan_to_num(among)
+    among = table.shared("rank among unseen").astype(np.float64)
+    found: Doubles = trees + TIES * starts(table) - UNSEEN_RANK_WEIGHT * np.nan_to_num(among)
     return found
 
 
 def learn(
-    held: Held, counts: LongArray, names: list[str], n_train: int, seed: int, every: int = 2
+    data: BlendingSet,
+    counts: LongArray,
+    names: list[str],
+    n_train: int,
+    seed: int,
+    every: int = 2,
+    run: Run = QUIET,
 ) -> tuple[Blend, Ranking]:
     """The blend, and how it ranks the held-out documents by trees that have not seen them, hidden labels left out.
 
     `counts`: training documents of each label in all data; `names`: of the columns.
     """
-    margins, hits = starts(held.table), held.hits
-    blend = Blend(n_documents=held.table.n_documents, every=every)
-    if held.table.n_documents >= LEAST_DOCUMENTS and hits.sum() >= LEAST_HITS:
-        with task("blend", 3) as advance:
-            margins, rounds = cross_fitted(held, hits, seed, advance)
-            booster = _trees(held, hits, np.arange(held.table.n_documents), rounds, seed)
+    margins, hits = starts(data.table), data.hits
+    blend = Blend(n_documents=data.table.n_documents, every=every)
+    if data.table.n_documents >= LEAST_DOCUMENTS and hits.sum() >= LEAST_HITS:
+        with run.task("blend", 3) as advance:
+            margins, rounds = cross_fitted(data, hits, seed, advance)
+            booster = _learned_trees(data, hits, np.arange(data.table.n_documents), rounds, seed)
             shares = booster.feature_importance("gain")
-            blend.model = booster.model_to_string()
-            blend.gains = dict(zip(names, (shares / max(shares.sum(), 1e-12)).round(5).tolist(), strict=True))
+            gains = dict(zip(names, (shares / max(shares.sum(), 1e-12)).round(5).tolist(), strict=True))
+            blend = replace(blend.with_trees(booster), gains=gains)
             advance(1)
-    place(blend, held, hits, margins, inverse_propensity(counts, n_train))
-    natural, own = held.table.take(~held.hidden), held.counts[~held.hidden]
-    scores = blend.with_room(natural, blend.scores_of(margins[~held.hidden], own), own)
-    return blend, natural.ranking(scores, DEPTH)
+    blend = fit_levels(blend, data, hits, margins, inverse_propensity(counts, n_train))
+    shown = ~data.hidden
+    table, row_counts = data.table.take(shown), data.counts[shown]
+    scores = blend.reserve_for_unseen(table, blend.scores_of(margins[shown], row_counts), row_counts)
+    return blend, table.ranking(scores, CALIBRATION_DEPTH)
 
 
 def cross_fitted(
-    held: Held, hits: Any, seed: int, advance: Callable[[int], None] = lambda _: None
+    data: BlendingSet, hits: Any, seed: int, advance: Callable[[int], None] = lambda _: None
 ) -> tuple[Doubles, int]:
     """Margins by trees of the other half of the documents, and how many trees were best for both halves."""
-    half = np.random.default_rng(seed).permutation(held.table.n_documents) % 2
+    half = np.random.default_rng(seed).permutation(data.table.n_documents) % 2
     margins, best = np.empty(len(hits)), []
     for part in (0, 1):
-        others, own = np.flatnonzero(half != part), np.flatnonzero(half == part)
-        booster = _trees(held, hits, others, ROUNDS, seed, stop_on=own)
+        others, these = np.flatnonzero(half != part), np.flatnonzero(half == part)
+        booster = _learned_trees(data, hits, others, ROUNDS, seed, stop_on=these)
         best.append(booster.best_iteration)
-        rows = half[held.table.documents] == part
-        table = held.table.take(rows)
+        rows = half[data.table.documents] == part
+        table = data.table.take(rows)
         found = booster.predict(table.columns, raw_score=True, num_iteration=best[-1])
         margins[rows] = with_ranks(np.asarray(found), table)
         advance(1)
     return margins, max(1, round(sum(best) / 2 * 1.1))  # more documents bear a few more trees
 
 
-def _trees(
-    held: Held, hits: Any, documents: LongArray, rounds: int, seed: int, stop_on: LongArray | None = None
+def _learned_trees(
+    data: BlendingSet, hits: Any, documents: LongArray, rounds: int, seed: int, stop_on: LongArray | None = None
 ) -> lightgbm.Booster:
     import lightgbm
 
-    data = _data(held.table, hits, documents, seed)
-    small = data.num_data_ < 50_000
+    rows = _rows(data.table, hits, documents, seed)
+    small = rows.n < 50_000
     settings = {
         "objective": "binary",
         "metric": "binary_logloss",
@@ -230,7 +242,7 @@ def _trees(
         "num_leaves": 8 if small else 31,
         "min_data_in_leaf": 20 if small else 50,
         "feature_fraction": 0.7,
-        "monotone_constraints": _directions(held.table.columns.shape[1]),
+        "monotone_constraints": _directions(data.table.columns.shape[1]),
         "deterministic": True,
         "force_row_wise": True,
         "num_threads": 1 if small else n_threads(),
@@ -238,24 +250,24 @@ def _trees(
         "verbose": -1,
     }
     if stop_on is None:
-        return lightgbm.train(settings, data.data, rounds)
-    valid = _data(held.table, hits, stop_on, seed)
+        return lightgbm.train(settings, rows.data, rounds)
+    valid = _rows(data.table, hits, stop_on, seed)
     stop = lightgbm.early_stopping(PATIENCE, verbose=False)
-    return lightgbm.train(settings, data.data, rounds, valid_sets=[valid.data], callbacks=[stop])
+    return lightgbm.train(settings, rows.data, rounds, valid_sets=[valid.data], callbacks=[stop])
 
 
-class _Data(NamedTuple):
+class _Rows(NamedTuple):
     data: lightgbm.Dataset
-    num_data_: int
+    n: int
 
 
-def _data(table: Table, hits: Any, documents: LongArray, seed: int) -> _Data:
+def _rows(table: CandidateTable, hits: Any, documents: LongArray, seed: int) -> _Rows:
     """Rows of these documents; of the wrong labels that no expert puts among its first only a part."""
     import lightgbm
 
     chosen = np.zeros(table.n_documents, np.bool_)
     chosen[documents] = True
-    first = table.columns[:, COMMON.index("agreement") - len(COMMON)] > 0
+    first = table.shared("agreement") > 0
     n_all = np.bincount(table.documents, minlength=table.n_documents)
     share = NEGATIVES / np.maximum(n_all, 1)
     lucky = np.random.default_rng(seed).random(len(hits)) < share[table.documents]
@@ -265,44 +277,45 @@ def _data(table: Table, hits: Any, documents: LongArray, seed: int) -> _Data:
         hits[rows].astype(np.float32),
         params={"verbose": -1},
     )
-    return _Data(data, len(rows))
+    return _Rows(data, len(rows))
 
 
 def _directions(n_columns: int) -> list[int]:
     """A higher score, or a better rank, never makes a label worse: what holds for documents of any kind."""
-    experts = [{"score": 1, "rank": -1, "gap": 1}[own] for own in OWN] * ((n_columns - len(COMMON)) // len(OWN))
-    common = {"agreement": 1, "best rank": -1, "mean rank": -1, "rank among unseen": -1}
-    return experts + [common.get(name, 0) for name in COMMON]
+    n_experts = (n_columns - len(SHARED_COLUMNS)) // len(EXPERT_COLUMNS)
+    experts = [{"score": 1, "rank": -1, "gap": 1}[column] for column in EXPERT_COLUMNS] * n_experts
+    shared = {"agreement": 1, "best rank": -1, "mean rank": -1, "rank among unseen": -1}
+    return experts + [shared.get(name, 0) for name in SHARED_COLUMNS]
 
 
-def place(blend: Blend, held: Held, hits: Any, margins: Doubles, weights: Any) -> None:
+def fit_levels(blend: Blend, data: BlendingSet, hits: Any, margins: Doubles, weights: Any) -> Blend:
     """The two lines, then how far rare and unseen labels are favoured. `weights`: of a hit of each label in PSP."""
-    unseen = held.counts == 0
-    blend.seen = fitted_line(margins[~unseen], hits[~unseen])
+    unseen = data.counts == 0
+    blend = replace(blend, seen=fitted_line(margins[~unseen], hits[~unseen]))
     if unseen.any():
-        line, natural = fitted_line(margins[unseen], hits[unseen]), unseen & ~held.hidden
-        blend.unseen = levelled(line, margins[natural], hits[natural])
-        blend.added = line if hits[unseen].any() else blend.seen
-    rows = _likely(held, margins)
-    own = _Chooser(held.table.take(rows), held.counts[rows], margins[rows], held.natural, weights)
-    blend.rare_weight = own.rare_weight(blend)
-    blend.unseen_lift = own.unseen_lift(blend)
+        line, never_used = fitted_line(margins[unseen], hits[unseen]), unseen & ~data.hidden
+        level = levelled(line, margins[never_used], hits[never_used])
+        blend = replace(blend, unseen=level, added=line if hits[unseen].any() else blend.seen)
+    rows = _likely(data, margins)
+    chooser = _Chooser(data.table.take(rows), data.counts[rows], margins[rows], data.truth_without_hidden, weights)
+    blend = replace(blend, rare_weight=chooser.rare_weight(blend))
+    return replace(blend, unseen_lift=chooser.unseen_lift(blend))
 
 
-def _likely(held: Held, margins: Doubles) -> LongArray:
+def _likely(data: BlendingSet, margins: Doubles) -> LongArray:
     """Rows that may come to stand among the first five, whatever is favoured; hidden labels never."""
-    kind = held.table.documents * 2 + (held.counts == 0)
-    order = np.lexsort((-margins, held.hidden, kind))
+    kind = data.table.documents * 2 + (data.counts == 0)
+    order = np.lexsort((-margins, data.hidden, kind))
     begins = np.searchsorted(kind[order], kind[order])
-    room = np.where(held.counts[order] == 0, _K, 4 * _K)
-    chosen = order[(np.arange(len(order)) - begins < room) & ~held.hidden[order]]
+    room = np.where(data.counts[order] == 0, _K, 4 * _K)
+    chosen = order[(np.arange(len(order)) - begins < room) & ~data.hidden[order]]
     return np.sort(chosen)
 
 
 class _Chooser:
     """nDCG@5 and PSP@5 of the held-out documents, for one weight after the other."""
 
-    def __init__(self, table: Table, counts: LongArray, margins: Doubles, truth: Csr, weights: Any) -> None:
+    def __init__(self, table: CandidateTable, counts: LongArray, margins: Doubles, truth: Csr, weights: Any) -> None:
         self.table, self.counts, self.margins, self.truth, self.weights = table, counts, margins, truth, weights
 
     def measured(self, blend: Blend) -> tuple[float, float]:
@@ -312,10 +325,7 @@ class _Chooser:
 
     def rare_weight(self, blend: Blend) -> float:
         """Best for the sum of both, of frequent and of rare labels alike, that costs the first little."""
-        found = []
-        for weight in RARE_WEIGHTS:
-            blend.rare_weight = weight
-            found.append(self.measured(blend))
+        found = [self.measured(replace(blend, rare_weight=weight)) for weight in RARE_WEIGHTS]
         overall, rare = np.transpose(found)
         if np.isnan(overall + rare).all():
             return 0.0
@@ -324,10 +334,7 @@ class _Chooser:
 
     def unseen_lift(self, blend: Blend) -> float:
         """The largest that costs the first five places next to nothing."""
-        found = []
-        for lift in UNSEEN_LIFTS:
-            blend.unseen_lift = lift
-            found.append(self.measured(blend)[0])
+        found = [self.measured(replace(blend, unseen_lift=lift))[0] for lift in UNSEEN_LIFTS]
         if np.isnan(found).all():
             return 0.0
         return float(UNSEEN_LIFTS[int(np.flatnonzero(np.array(found) >= max(found) - COST_OF_LIFT)[-1])])

@@ -1,78 +1,52 @@
-"""The experts of a tagger: methods that are fitted on the same data, and asked about the same documents.
-
-What a rehearsal needs depends on the expert. One that does not look at pairs is the same in the rehearsal. One whose
-labels are learned independently of each other needs no second fit for hidden labels: they are taken out of its ranking.
-One that learns from label texts what goes with what must be fitted without the hidden labels' pairs.
-"""
+"""The experts of a tagger: methods that are fitted on the same data, and asked about the same documents."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from everylabel import config
-from everylabel.data.dataset import Dataset, Documents
+from everylabel.data.dataset import Dataset
 from everylabel.methods.base import Method
-from everylabel.methods.words.neighbours import NearestNeighbours
-from everylabel.methods.xml0.fusion import Xml0
 from everylabel.registry import method_class
-from everylabel.tagger.candidates import DEPTH, LABEL_BY_LABEL
+from everylabel.run import QUIET, Run
+from everylabel.text.views import Views
 from everylabel.types import Ranking
 
-WITHOUT_PAIRS = ("tfidf", "bm25", "semantic", "hybrid")
+WORDS = "tfidf"
 TITLES = "tfidf, title"  # what words say of the title alone: an opinion of its own
-SHALLOW = 200  # ranks of experts that put a shortlist in order, or that can rank no label without pairs
 
 
 def new_expert(name: str, settings: Mapping[str, Any], seed: int) -> Method:
     return config.build(method_class(name), {"random_state": seed, **settings}, f"settings.{name}.")
 
 
-def rehearsing(name: str, expert: Method, hidden: Any) -> Method:
-    """A fitted expert as if it had never seen the hidden labels: for those of LABEL_BY_LABEL."""
-    other = copy.copy(expert)
-    other.hidden_ = expert.hidden_.copy()
-    other.hidden_[hidden] = name in LABEL_BY_LABEL
-    return other
-
-
-def fit_expert(expert: Method, dataset: Dataset) -> Method:
+def fit_expert(expert: Method, dataset: Dataset, run: Run = QUIET) -> Method:
     """Those that need no pairs get none: what they say of a document must not depend on whether it was in training."""
-    return expert.fit(dataset if expert.traits.needs_pairs else dataset.without_pairs())
+    return expert.fit(dataset if expert.traits.needs_pairs else dataset.without_pairs(), run=run)
 
 
-def share_neighbours(experts: Mapping[str, Method]) -> None:
-    """The neighbours that xml0 asks are those of the expert knn, where both have the same settings and documents: those
-    of a text are looked for once. What knn learns later is its own."""
-    knn, asking = experts.get("knn"), experts.get("xml0")
-    if not isinstance(asking, Xml0) or not isinstance(knn, NearestNeighbours):
-        return
-    base = asking.base_
-    if isinstance(base, NearestNeighbours) and base == knn and base.pairs_.shape == knn.pairs_.shape:
-        base.features_, base.lists_, base.last_ = knn.features_, knn.lists_, knn.last_
-
-
-def opinions(experts: Mapping[str, Method], documents: Documents) -> dict[str, Ranking]:
-    """What each expert says, in the order of `opinion_names`."""
-    found = {name: opinion(expert, documents) for name, expert in experts.items()}
-    if TITLES in opinion_names(list(experts), documents.features is None):
-        found[TITLES] = opinion(
-            experts["tfidf"], replace(documents, texts=documents.titles, titles=[""] * len(documents))
-        )
+def opinions(experts: Mapping[str, Method], views: Views) -> dict[str, Ranking]:
+    """What each expert says, in the order of `opinion_names`. Each reads what the others have read."""
+    found = {name: opinion(expert, views) for name, expert in experts.items()}
+    if TITLES in opinion_names(list(experts), views.documents.features is None):
+        found[TITLES] = opinion(experts[WORDS], views.titles_only())
     return found
 
 
 def opinion_names(experts: Sequence[str], texts: bool) -> list[str]:
-    return [*experts, *([TITLES] if texts and "tfidf" in experts else [])]
+    return [*experts, *([TITLES] if texts and WORDS in experts else [])]
 
 
-def opinion(expert: Method, documents: Documents) -> Ranking:
+def ranks_unseen(opinions: Sequence[str]) -> list[bool]:
+    """Of each opinion: whether who has it can rank unseen labels."""
+    return [method_class(WORDS if name == TITLES else name).traits.ranks_unseen for name in opinions]
+
+
+def opinion(expert: Method, views: Views) -> Ranking:
     """As deep as is worth it. A score of 0 says nothing."""
-    deep = SHALLOW if expert.name in LABEL_BY_LABEL or getattr(expert, "attention", False) else DEPTH
-    found = expert.rank(documents, min(deep, len(expert.labels_)))
+    found = expert.rank(views, min(expert.depth, len(expert.labels_)))
     nothing = found.scores <= 0
     return Ranking(np.where(nothing, -1, found.ids), np.where(nothing, -np.inf, found.scores).astype(np.float32))

@@ -30,6 +30,7 @@ from everylabel.methods.xml0.fusion import Xml0
 from everylabel.registry import METHODS
 from everylabel.text.lemmas import lemmatised, stop_words
 from everylabel.text.tfidf import WORD
+from everylabel.text.views import Views
 
 if TYPE_CHECKING:
     from everylabel.methods.onesided.ranker import Span
@@ -61,6 +62,20 @@ class Training(NamedTuple):
 
     ids: list[str]
     titles: list[str]
+
+    @classmethod
+    def of(cls, ids: list[str], titles: list[str]) -> Training:
+        return cls(list(ids), list(titles))
+
+    def extended(self, ids: list[str], titles: list[str]) -> Training:
+        return Training(self.ids + list(ids), self.titles + list(titles))
+
+    def state(self) -> dict[str, Any]:
+        return {"ids": self.ids, "titles": self.titles}
+
+    @classmethod
+    def restored(cls, state: dict[str, Any]) -> Training:
+        return cls(state["ids"], state["titles"])
 
 
 Found = Iterator[Evidence]
@@ -200,7 +215,7 @@ def _made_of(experts: Mapping[str, Method], text: str, label: int) -> Found:
 def _near(experts: Mapping[str, Method], one: Documents, label: int, training: Training) -> Found:
     for source, expert in experts.items():
         if isinstance(expert, NearestNeighbours) and label < expert.pairs_.shape[1]:
-            ids, scores = (part[0] for part in expert.nearest(one))
+            ids, scores = (part[0] for part in expert.nearest(Views.of(one)))
             rows = ids[ids >= 0]
             for i in np.flatnonzero(expert.pairs_[rows][:, [label]].toarray().ravel()):
                 title = training.titles[rows[i]] or training.ids[rows[i]]

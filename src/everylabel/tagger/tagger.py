@@ -13,13 +13,12 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
-from everylabel.config import merge, to_dict
+from everylabel.config import merge
 from everylabel.data.bands import band_of
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
 from everylabel.data.splits import of_labels, ranks
@@ -29,27 +28,20 @@ from everylabel.methods.calibrate import Calibration
 from everylabel.methods.facts import Facts
 from everylabel.methods.traits import Traits
 from everylabel.methods.words.neighbours import NearestNeighbours
-from everylabel.progress import say
+from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
-from everylabel.tagger import keeping
-from everylabel.tagger.blend import Blend, Held, learn
-from everylabel.tagger.candidates import ADDED, LABEL_BY_LABEL, Table, column_names, name_lengths, tabulated
+from everylabel.tagger.blend import Blend, BlendingSet, learn
+from everylabel.tagger.candidates import ADDED, CandidateTable, column_names, lengths_of_names, tabulated
 from everylabel.tagger.clock import Clock
 from everylabel.tagger.cut import at_threshold, best_f1
-from everylabel.tagger.experts import (
-    WITHOUT_PAIRS,
-    fit_expert,
-    new_expert,
-    opinion_names,
-    opinions,
-    rehearsing,
-    share_neighbours,
-)
+from everylabel.tagger.experts import fit_expert, new_expert, opinion_names, opinions, ranks_unseen
 from everylabel.tagger.explain import BEGINNING, Evidence, Training, evidence
-from everylabel.tagger.keeping import Kept
+from everylabel.tagger.job_cache import RankingsByRehearsal
+from everylabel.tagger.jobs import executor_of, jobs_of, joined, run_job
 from everylabel.tagger.plan import Choice, Plan, choose_plan, seconds_of, spoken
 from everylabel.tagger.rehearsal import Rehearsal, in_vocabulary, labelled, rehearsals
 from everylabel.tagger.update import Learned, as_dataset, measured, refit_due
+from everylabel.text.views import Views
 from everylabel.types import LongArray, Ranking
 
 CHUNK = 256  # documents that are ranked at a time
@@ -98,13 +90,10 @@ class Tagger(Method):
                 raise ConfigError(f"settings.{name} must be settings of an expert: settings.{name}.KEY=VALUE")
             new_expert(name, values, self.random_state).check()
 
-    def fit(self, dataset: Dataset, dev: Dataset | None = None) -> Self:
+    def fit(self, dataset: Dataset, dev: Dataset | None = None, *, run: Run = QUIET) -> Self:
         """`dev`: labelled documents to blend on; without, training documents are held out for it."""
-        self.dev_ = _dev_of(dataset, dev)
-        try:
-            return super().fit(dataset)
-        finally:
-            del self.dev_
+        run, known = run.sharing(), _dev_of(dataset, dev)
+        return self._fitted_by(dataset, lambda model: model._fit_and_blend(dataset, known, run))
 
     def plan(self, dataset: Dataset, dev: Dataset | None = None) -> Plan:
         """What `fit` would do, without doing it."""
@@ -123,21 +112,20 @@ class Tagger(Method):
     ) -> list[list[Tag]]:
         """The tags of each text with probability, band and evidence: the k best; those of a probability of at least
         `threshold`; or, with `best`, as many as give the best expected F1. At most k of them in any case."""
-        documents = Documents.of(texts)
-        found = self.rank(documents, k)
+        model, documents = self.model_, Documents.of(texts)
+        found = model.rank(documents, k)
         if threshold is not None:
             found = at_threshold(found, threshold)
         if best:
             found = best_f1(found)
-        bands = band_of(self.counts_)
         return [
             [
                 Tag(
-                    self.labels_[label].id,
-                    self.labels_[label].name,
+                    model.labels_[label].id,
+                    model.labels_[label].name,
                     score,
-                    bands[label],
-                    self._evidence(documents, row, label) if explain else [],
+                    band_of(model.counts_[[label]])[0],
+                    evidence(model.experts_, documents, row, label, model.training_) if explain else [],
                 )
                 for label, score in zip(ids, scores, strict=True)
                 if label >= 0
@@ -147,183 +135,171 @@ class Tagger(Method):
 
     def history(self) -> list[dict[str, Any]]:
         """What changed when: the fit, labels that came and went, pairs that were learned."""
-        self._require_fitted()
-        return [dict(event) for event in self.history_]
+        return [dict(event) for event in self.model_.history_]
 
     def learn(self, pairs: Dataset | Iterable[tuple[str, Sequence[str]]]) -> Learned:
         """New labelled documents, (text, label ids) each, of known labels: a quick update, not a new fit.
 
         Neighbours and blend learn from them; the other experts stay as they are until a full fit is due.
         """
-        self._require_fitted()
-        new = as_dataset(self.labels_, self.hidden_, pairs)
-        found = measured(self.rank(new.documents, 5), new.required_pairs)
-        fresh = int(((new.counts > 0) & (self.counts_ == 0)).sum())
-        if self.blend_ is not None:
-            self.blend_.learn(self._held(new))
-        knn = self.experts_.get("knn")
+        with self._changing:
+            model, learned = self.model_.with_pairs(pairs)
+            self._swap(model)
+        return learned
+
+    def with_pairs(self, pairs: Dataset | Iterable[tuple[str, Sequence[str]]]) -> tuple[Self, Learned]:
+        """The next model, which has learned these: see `learn`."""
+        old = self.model_
+        new = as_dataset(old.labels_, old.hidden_, pairs)
+        views, truth = Views(new.documents), new.required_pairs
+        score = measured(old.rank(views, 5), truth)
+        n_first = int(((new.counts > 0) & (old.counts_ == 0)).sum())
+        model = old._copy()
+        if old.blend_ is not None:
+            table = old._table(views)
+            row_counts = old.fitted_counts_[table.labels]
+            nothing = np.zeros(len(row_counts), np.bool_)
+            model.blend_ = old.blend_.learned_from(BlendingSet(table, row_counts, nothing, truth, truth))
+        model.counts_ = old.counts_ + new.counts
+        knn = old.experts_.get("knn")
         if isinstance(knn, NearestNeighbours):
-            _widen(knn, self.labels_, self.hidden_)
-            knn.learn(new.documents, new.required_pairs)
-            self.training_.ids.extend(new.documents.ids)
-            self.training_.titles.extend(beginnings(new.documents))
-        self.counts_ = self.counts_ + new.counts
-        self.learned_ += len(new)
-        due = refit_due(self.learned_, self.n_train_, int((self.counts_ > 0).sum()), self.fitted_counts_)
-        self._note("learned", documents=len(new), pairs=int(new.required_pairs.nnz), new_labels=fresh)
-        return Learned(len(new), int(new.required_pairs.nnz), fresh, found, due)
+            learned = knn.with_documents(views, truth, old.labels_, model.counts_)
+            model.experts_ = old.experts_ | {"knn": learned.hiding(old.hidden_)}
+            model.training_ = old.training_.extended(new.documents.ids, beginnings(new.documents))
+        model.learned_ = old.learned_ + len(new)
+        due = refit_due(model.learned_, old.n_train_, int((model.counts_ > 0).sum()), old.fitted_counts_)
+        model._note("learned", documents=len(new), pairs=int(truth.nnz), new_labels=n_first)
+        return model, Learned(len(new), int(truth.nnz), n_first, score, due)
 
-    def add_labels(self, labels: Iterable[Label]) -> Self:
+    def with_labels(self, labels: Iterable[Label]) -> Self:
         labels = list(labels)
-        super().add_labels(labels)
-        self._share_hidden()
-        self._note("labels added", labels=len(labels))
-        return self
+        model = super().with_labels(labels)
+        model._hide_in_experts()
+        model._note("labels added", labels=len(labels))
+        return model
 
-    def remove_labels(self, ids: Iterable[str]) -> Self:
+    def without_labels(self, ids: Iterable[str]) -> Self:
         ids = list(ids)
-        super().remove_labels(ids)
-        self._share_hidden()
-        self._note("labels removed", labels=len(ids))
-        return self
+        model = super().without_labels(ids)
+        model._hide_in_experts()
+        model._note("labels removed", labels=len(ids))
+        return model
 
-    def calibrate(self, dataset: Dataset, ranking: Ranking | None = None) -> Self:
-        super().calibrate(dataset, ranking)
-        self._note("calibrated", documents=labelled(dataset))
-        return self
+    def calibrated(self, dataset: Dataset, ranking: Ranking | None = None) -> Self:
+        model = super().calibrated(dataset, ranking)
+        model._note("calibrated", documents=labelled(dataset))
+        return model
 
-    def _fit(self, dataset: Dataset) -> None:
-        dev = self.dev_
+    def _fit(self, dataset: Dataset, run: Run) -> None:
+        self._fit_and_blend(dataset, None, run)
+
+    def _fit_and_blend(self, dataset: Dataset, dev: Dataset | None, run: Run) -> None:
         self.plan_ = self.plan(dataset, dev)
         for line in self.plan_.lines():
-            say(line)
+            run.say(line)
         self.costs_: dict[str, float] = {}
         self.history_: list[dict[str, Any]] = []
         self.experts_: dict[str, Method] = {}
         self.blend_: Blend | None = None
-        self.training_ = Training(list(dataset.documents.ids), beginnings(dataset.documents))
-        self.name_lengths_: LongArray = name_lengths(dataset.labels)
+        self.training_ = Training.of(dataset.documents.ids, beginnings(dataset.documents))
+        self.name_lengths_: LongArray = lengths_of_names(dataset.labels)
         # those of `counts_` that the experts know: not what is learned later
         self.fitted_counts_: LongArray = dataset.counts
         self.learned_: int = 0
-        clock = Clock(self.plan_.budget, self.costs_)
+        clock = Clock(self.plan_.budget, self.costs_, run.clock)
         if self.plan_.rehearsal == "none":
             (choice,) = self.plan_.experts
             with clock.watch(choice.name):
-                self.experts_[choice.name] = fit_expert(self._new(choice), dataset)
+                self.experts_[choice.name] = fit_expert(self._new(choice), dataset, run)
         else:
-            self._rehearse_and_fit(dataset, dev, clock)
+            self._rehearse_and_fit(dataset, dev, clock, run)
         if self.calibration_ is None and dev is not None and labelled(dev) >= LEAST_CALIBRATION:
             with suppress(DataError):  # nothing is ranked for any of them: what was fitted is worth more
-                Method.calibrate(self, dev)
+                self.calibration_ = Method.calibrated(self, dev).calibration_
         self._note("fitted", documents=len(dataset), labels=len(dataset.labels), seconds=round(clock.seconds, 1))
 
-    def _rehearse_and_fit(self, dataset: Dataset, dev: Dataset | None, clock: Clock) -> None:
+    def _rehearse_and_fit(self, dataset: Dataset, dev: Dataset | None, clock: Clock, run: Run) -> None:
         """Expert by expert, the most valuable first: an interrupted or late fit has the best of them."""
         rehearsed = list(rehearsals(dataset, dev, self.random_state))
-        said: list[dict[str, Ranking]] = [{} for _ in rehearsed]
+        found: list[RankingsByRehearsal] = []
         n_held = sum(len(one.held) for one in rehearsed)
         spare = self.plan_.spare
         for choice in (*self.plan_.experts, *spare):
             if self.experts_ and not clock.has_time_for(choice.seconds, BLENDING * n_held):
                 why = f"left out while fitting: {spoken(clock.seconds)} of the budget are gone"
-                say(f"{choice.name}: {why}")
+                run.say(f"{choice.name}: {why}")
                 self.plan_ = self.plan_.without(choice.name, why)
                 continue
             if choice in spare:
-                say(f"{choice.name}: there is time for it")
+                run.say(f"{choice.name}: there is time for it")
                 self.plan_ = self.plan_.taking(choice.name)
-            about = self.kept_as(choice, len(rehearsed))
-            kept = keeping.read(choice.name, about)
-            if kept is not None:
-                self.experts_[choice.name] = kept.expert
-                self.costs_[choice.name] = kept.seconds
-                said = [found | own for found, own in zip(said, kept.said, strict=True)]
-                continue
-            with clock.watch(choice.name, choice.seconds):
-                own = [self._rehearsed(choice, dataset, one) for one in rehearsed]
-                if choice.name not in self.experts_:
-                    self.experts_[choice.name] = fit_expert(self._new(choice), dataset)
-            said = [found | its for found, its in zip(said, own, strict=True)]
-            keeping.write(choice.name, about, Kept(self.experts_[choice.name], own, self.costs_[choice.name]))
-        share_neighbours(self.experts_)
+            with clock.watch(choice.name, choice.seconds) as watched:
+                jobs = jobs_of(choice.name, self._settings(choice), self.random_state, rehearsed)
+                work = partial(run_job, dataset=dataset, rehearsals=rehearsed, run=run)
+                results = list(executor_of(choice.name, run).map(work, jobs))
+                watched.before = sum(result.seconds for result in results if result.from_cache)
+            found += [result.rankings for result in results]
+            self.experts_ |= {choice.name: result.expert for result in results if result.expert is not None}
         with clock.watch("blend"):
-            names = opinion_names(list(self.experts_), dataset.documents.features is None)
-            held = [
-                held_of(one, {name: found[name] for name in names}) for one, found in zip(rehearsed, said, strict=True)
-            ]
-            if held:
-                columns = column_names(names)
-                together = Held.joined(held)
-                self.blend_, ranking = learn(
-                    together, dataset.counts, columns, len(dataset), self.random_state, self.unseen_every
-                )
-                if np.isfinite(ranking.scores).any() and together.natural.nnz:
-                    self.calibration_ = Calibration.learn(ranking, together.natural)
-            else:
-                self.blend_ = Blend(every=self.unseen_every)
+            self._blend_experts(dataset, rehearsed, joined(found, len(rehearsed)), run)
 
-    def kept_as(self, choice: Choice, n_rehearsals: int) -> dict[str, Any]:
-        """By what an expert that is kept while fitting is found again."""
-        return {"settings": to_dict(self._new(choice)), "rehearsals": n_rehearsals}
+    def _blend_experts(
+        self, dataset: Dataset, rehearsed: list[Rehearsal], rankings: list[dict[str, Ranking]], run: Run
+    ) -> None:
+        names = opinion_names(list(self.experts_), dataset.documents.features is None)
+        parts = [
+            blending_set(one, {name: found[name] for name in names})
+            for one, found in zip(rehearsed, rankings, strict=True)
+        ]
+        if not parts:
+            self.blend_ = Blend(every=self.unseen_every)
+            return
+        data, columns = BlendingSet.joined(parts), column_names(names)
+        settings = (dataset.counts, columns, len(dataset), self.random_state, self.unseen_every)
+        self.blend_, ranking = learn(data, *settings, run)
+        if np.isfinite(ranking.scores).any() and data.truth_without_hidden.nnz:
+            self.calibration_ = Calibration.learn(ranking, data.truth_without_hidden)
 
-    def _rehearsed(self, choice: Choice, dataset: Dataset, one: Rehearsal) -> dict[str, Ranking]:
-        """What an expert says of the held-out documents, who has seen neither them nor the hidden labels' pairs.
-
-        Experts that are the same in the rehearsal as later are fitted here once, and kept.
-        """
-        name = choice.name
-        if name in WITHOUT_PAIRS or (one.outside and name in LABEL_BY_LABEL):
-            if name not in self.experts_:
-                self.experts_[name] = fit_expert(self._new(choice), dataset)
-            expert = rehearsing(name, self.experts_[name], one.hidden)
-        else:
-            expert = fit_expert(self._new(choice), one.train)
-        return opinions({name: expert}, one.held.documents)
+    def _settings(self, choice: Choice) -> dict[str, Any]:
+        return merge(choice.settings, self.settings.get(choice.name, {}))
 
     def _new(self, choice: Choice) -> Method:
-        return new_expert(choice.name, merge(choice.settings, self.settings.get(choice.name, {})), self.random_state)
+        return new_expert(choice.name, self._settings(choice), self.random_state)
 
-    def _rank(self, documents: Documents, k: int) -> Ranking:
+    def _rank(self, views: Views, k: int) -> Ranking:
         if self.blend_ is None:
             (expert,) = self.experts_.values()
-            return expert.rank(documents, k).top(k)
-        return Ranking.joined([self._blended(part, k) for part in documents.slices(CHUNK)])
+            return expert.rank(views, k).top(k)
+        if len(views) <= CHUNK:
+            return self._blended(views, k)
+        return Ranking.joined([self._blended(Views(part), k) for part in views.documents.slices(CHUNK)])
 
-    def _blended(self, documents: Documents, k: int) -> Ranking:
+    def _blended(self, views: Views, k: int) -> Ranking:
         assert self.blend_ is not None
-        table = self._table(documents)
+        table = self._table(views)
         return table.ranking(self.blend_.scores(table, self.fitted_counts_), k)
 
-    def _table(self, documents: Documents) -> Table:
-        return tabulated(opinions(self.experts_, documents), self.fitted_counts_, self.name_lengths_)
+    def _table(self, views: Views) -> CandidateTable:
+        found = opinions(self.experts_, views)
+        return tabulated(found, ranks_unseen(list(found)), self.fitted_counts_, self.name_lengths_)
 
-    def _held(self, new: Dataset) -> Held:
-        table, truth = self._table(new.documents), new.required_pairs
-        counts = self.fitted_counts_[table.labels]
-        return Held(table, counts, np.zeros(len(counts), np.bool_), truth, truth)
-
-    def _add_labels(self, labels: LabelSet, first: int) -> None:
+    def _with_labels(self, labels: LabelSet, first: int) -> None:
         """To the experts that read label texts; to the others a new label is what one without pairs is: nothing."""
-        fresh = labels.labels[first:]
-        self.name_lengths_ = name_lengths(labels)
+        fresh = labels.subset(range(first, len(labels)))
+        self.name_lengths_ = np.concatenate([self.name_lengths_, lengths_of_names(fresh)])
         self.fitted_counts_ = np.concatenate([self.fitted_counts_, np.full(len(fresh), ADDED, np.int64)])
-        able = [one for one in self.experts_.values() if type(one)._add_labels is not Method._add_labels]
-        for expert in able:
-            expert.add_labels(fresh)
+        able = {name: expert for name, expert in self.experts_.items() if expert.traits.ranks_unseen}
+        self.experts_ = self.experts_ | {name: expert.with_labels(fresh.labels) for name, expert in able.items()}
         if not able:
-            super()._add_labels(labels, first)
+            super()._with_labels(labels, first)
 
-    def _share_hidden(self) -> None:
-        for expert in self.experts_.values():
-            expert.hidden_ = self.hidden_[: len(expert.labels_)].copy()
-
-    def _evidence(self, documents: Documents, row: int, label: int) -> list[Evidence]:
-        return evidence(self.experts_, documents, row, label, self.training_)
+    def _hide_in_experts(self) -> None:
+        hidden = self.hidden_
+        self.experts_ = {name: expert.hiding(hidden[: len(expert.labels_)]) for name, expert in self.experts_.items()}
 
     def _note(self, what: str, **about: Any) -> None:
         when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        self.history_.append({"when": when, "what": what, **about})
+        self.history_ = [*self.history_, {"when": when, "what": what, **about}]
 
     def _state(self) -> State:
         state: State = {
@@ -332,9 +308,10 @@ class Tagger(Method):
             "history": self.history_,
             "learned": self.learned_,
             "fitted_counts": self.fitted_counts_,
-            "training": {"ids": self.training_.ids, "titles": self.training_.titles},
+            "name_lengths": self.name_lengths_,
             "sizes": {name: len(expert.labels_) for name, expert in self.experts_.items()},
-            "blend": None if self.blend_ is None else self.blend_.state(),
+            **add_prefix("training", self.training_.state()),
+            **({} if self.blend_ is None else add_prefix("blend", self.blend_.state())),
         }
         for name, expert in self.experts_.items():
             state |= add_prefix(f"experts/{name}", expert.state())
@@ -343,42 +320,34 @@ class Tagger(Method):
     def _restore(self, state: State) -> None:
         self.plan_ = Plan.from_json(state["plan"])
         self.costs_, self.history_, self.learned_ = state["costs"], state["history"], state["learned"]
-        self.fitted_counts_ = state["fitted_counts"]
-        self.name_lengths_ = name_lengths(self.labels_)
-        self.training_ = Training(**state["training"])
-        self.blend_ = None if state["blend"] is None else Blend.restored(state["blend"])
+        self.fitted_counts_, self.name_lengths_ = state["fitted_counts"], state["name_lengths"]
+        self.training_ = Training.restored(strip_prefix(state, "training"))
+        blend = strip_prefix(state, "blend")
+        self.blend_ = Blend.restored(blend) if blend else None
         choices = {choice.name: choice for choice in self.plan_.experts}
         self.experts_ = {
             name: self._new(choices[name]).restore(
-                LabelSet(self.labels_.labels[:size]), strip_prefix(state, f"experts/{name}")
+                self.labels_ if size == len(self.labels_) else self.labels_.subset(range(size)),
+                strip_prefix(state, f"experts/{name}"),
             )
             for name, size in state["sizes"].items()
         }
-        share_neighbours(self.experts_)
 
 
-def held_of(one: Rehearsal, said: Mapping[str, Ranking]) -> Held:
+def blending_set(one: Rehearsal, rankings: Mapping[str, Ranking]) -> BlendingSet:
     """The candidates of a rehearsal's documents; by the labels' ids, so that their order does not matter."""
     counts, truth = one.train.counts, one.held.required_pairs
-    table = tabulated(said, counts, name_lengths(one.train.labels))
+    table = tabulated(rankings, ranks_unseen(list(rankings)), counts, lengths_of_names(one.train.labels))
     table = table.take(np.lexsort((ranks(one.train.labels.ids)[table.labels], table.documents)))
     hidden = np.zeros(len(counts), np.bool_)
     hidden[one.hidden] = True
-    natural = of_labels(truth, one.hidden, keep=False)
-    return Held(table, counts[table.labels], hidden[table.labels], truth, natural)
+    without_hidden = of_labels(truth, one.hidden, keep=False)
+    return BlendingSet(table, counts[table.labels], hidden[table.labels], truth, without_hidden)
 
 
 def _dev_of(dataset: Dataset, dev: Dataset | None) -> Dataset | None:
     """Only labels of the vocabulary can be learned from."""
     return None if dev is None or dev.pairs is None else in_vocabulary(dataset.labels, dev)
-
-
-def _widen(knn: NearestNeighbours, labels: LabelSet, hidden: NDArray[np.bool_]) -> None:
-    """Places for labels that came after the fit: neighbours cannot read them, but documents of them may come."""
-    pairs = knn.pairs_
-    knn.pairs_ = csr_matrix((pairs.data, pairs.indices, pairs.indptr), shape=(pairs.shape[0], len(labels)))
-    knn.counts_ = np.concatenate([knn.counts_, np.zeros(len(labels) - len(knn.labels_), np.int64)])
-    knn.labels_, knn.hidden_ = labels, hidden.copy()
 
 
 def beginnings(documents: Documents) -> list[str]:

@@ -1,0 +1,118 @@
+"""The unit of a tagger's fit: one expert, fitted for one rehearsal or on everything, and what it says there.
+
+What a rehearsal needs depends on the expert. One that does not look at pairs is the same in the rehearsal as later. One
+whose labels are learned independently of each other needs no second fit for hidden labels, if the held-out documents are
+none of the training documents: hidden labels are taken out of its ranking. One that learns from label texts what goes
+with what must be fitted without the hidden labels' pairs. So the job of a whole fit also answers for those rehearsals
+that need no fit of their own. A job is a value: it can run here, beside others, or on another machine, and its result
+is in the store's format, which is what an interrupted fit goes on from (job_cache.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+from everylabel.data.dataset import Dataset
+from everylabel.methods.base import Method
+from everylabel.parallel import Executor, InTurn, SideBySide
+from everylabel.registry import method_class
+from everylabel.run import Run
+from everylabel.tagger import job_cache
+from everylabel.tagger.experts import fit_expert, new_expert, opinions
+from everylabel.tagger.job_cache import FittedJob, RankingsByRehearsal
+from everylabel.tagger.rehearsal import Rehearsal
+from everylabel.text.views import Views
+from everylabel.types import Ranking
+
+WHOLE = -1  # in place of a rehearsal's number: the fit on all data
+
+@dataclass(frozen=True)
+class Job:
+    """`rehearsal`: its number, or WHOLE."""
+
+    name: str
+    settings: Mapping[str, Any]
+    seed: int
+    rehearsal: int
+
+    @property
+    def label(self) -> str:
+        where = "all" if self.rehearsal == WHOLE else f"rehearsal-{self.rehearsal}"
+        return f"{self.name.replace('+', '-')}-{where}"
+
+    def new_expert(self) -> Method:
+        return new_expert(self.name, self.settings, self.seed)
+
+
+def jobs_of(
+    name: str, settings: Mapping[str, Any], seed: int, rehearsals: Sequence[Rehearsal]
+) -> list[Job]:
+    """All that an expert has to do: the whole fit last, as it is the one that others wait for least."""
+    numbers = [i for i, one in enumerate(rehearsals) if not answers_whole(name, one)]
+    return [Job(name, settings, seed, number) for number in (*numbers, WHOLE)]
+
+
+def answers_whole(name: str, rehearsal: Rehearsal) -> bool:
+    """Is the expert of the whole fit the one of this rehearsal, but for hidden labels?"""
+    traits = method_class(name).traits
+    return not traits.needs_pairs or (rehearsal.outside and traits.label_by_label)
+
+
+def executor_of(name: str, run: Run) -> Executor:
+    """Who runs an expert's jobs, if nobody was named: those that cannot use all cores stand side by side."""
+    if run.executor is not None:
+        return run.executor
+    return InTurn() if method_class(name).traits.uses_all_cores else SideBySide()
+
+
+def run_job(job: Job, dataset: Dataset, rehearsals: Sequence[Rehearsal], run: Run) -> FittedJob:
+    """From the cache, or fitted and put there."""
+    known = job_cache.read(job.label, cache_key(job, len(rehearsals)), run)
+    if known is not None:
+        return known
+    started = run.clock()
+    own = run.within(job.label)
+    if job.rehearsal == WHOLE:
+        expert = fit_expert(job.new_expert(), dataset, own)
+        rankings = {
+            i: opinions({job.name: rehearsing(expert, one)}, Views.in_run(one.held.documents, run))
+            for i, one in enumerate(rehearsals)
+            if answers_whole(job.name, one)
+        }
+    else:
+        one = rehearsals[job.rehearsal]
+        expert = fit_expert(job.new_expert(), one.train, own)
+        rankings = {job.rehearsal: opinions({job.name: expert}, Views.in_run(one.held.documents, run))}
+    result = FittedJob(expert if job.rehearsal == WHOLE else None, rankings, run.clock() - started)
+    job_cache.write(job.label, cache_key(job, len(rehearsals)), result, run)
+    return result
+
+
+def rehearsing(expert: Method, rehearsal: Rehearsal) -> Method:
+    """A fitted expert as if it had never seen the hidden labels: one that learned them label by label lists none."""
+    if not expert.traits.label_by_label:
+        return expert
+    hidden = expert.hidden_.copy()
+    hidden[rehearsal.hidden] = True
+    return expert.hiding(hidden)
+
+
+def cache_key(job: Job, n_rehearsals: int) -> dict[str, Any]:
+    """By what a finished job is found again, beside the data and the tagger's settings."""
+    from everylabel.config import to_dict
+
+    return {"settings": to_dict(job.new_expert()), "rehearsals": n_rehearsals}
+
+
+def joined(parts: Sequence[RankingsByRehearsal], n_rehearsals: int) -> list[dict[str, Ranking]]:
+    """All opinions of each rehearsal."""
+    found: list[dict[str, Ranking]] = [{} for _ in range(n_rehearsals)]
+    for part in parts:
+        for number, rankings in part.items():
+            found[number] |= rankings
+    return found
+
+

@@ -1,0 +1,188 @@
+"""The compiled parts of the blend: the table of candidates, and the trees' sum for each row.
+
+Serial: documents and rows are worked on on all cores at once. No array is as long as the vocabulary: a label of a
+document is found by a small hash table, so that a million labels cost no more than a thousand.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+_FREE = np.int32(-1)
+_SPREAD = np.uint32(2654435769)  # of Fibonacci hashing
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _at(keys: Any, label: Any) -> Any:
+    """Where the label is, or the free place where it would go."""
+    mask = np.uint32(len(keys) - 1)
+    at = (np.uint32(label) * _SPREAD >> np.uint32(7)) & mask
+    while keys[at] != _FREE and keys[at] != label:
+        at = (at + np.uint32(1)) & mask
+    return at
+
+
+@njit(nogil=True, cache=True)
+def choose(
+    ids: Any, firsts: Any, first_doc: Any, last_doc: Any, counts: Any, best: Any, best_unseen: Any, labels: Any
+) -> Any:
+    """The candidates of each document, sorted, into the rows of `labels`; returns how many each has.
+
+    `ids` (documents, all experts' ranks side by side; expert e's are the columns firsts[e]:firsts[e + 1]).
+    """
+    n_experts = len(firsts) - 1
+    n_found = np.zeros(last_doc - first_doc, np.int64)
+    size = 16
+    while size < 4 * labels.shape[1]:
+        size *= 2
+    keys = np.full(size, _FREE, np.int32)
+    for d in range(first_doc, last_doc):
+        row = labels[d - first_doc]
+        n = 0
+        for e in range(n_experts):
+            unseen = 0
+            for c in range(firsts[e], firsts[e + 1]):
+                label = ids[d, c]
+                if label < 0:
+                    continue
+                wanted = c - firsts[e] < best
+                if counts[label] <= 0:
+                    unseen += 1
+                    wanted = wanted or unseen <= best_unseen
+                if wanted:
+                    at = _at(keys, label)
+                    if keys[at] == _FREE:
+                        keys[at] = label
+                        row[n] = label
+                        n += 1
+        keys[:] = _FREE
+        row[:n] = np.sort(row[:n])
+        n_found[d - first_doc] = n
+    return n_found
+
+
+@njit(nogil=True, cache=True)
+def describe(
+    ids: Any,
+    scores: Any,
+    firsts: Any,
+    able: Any,
+    first_doc: Any,
+    n_found: Any,
+    labels: Any,
+    counts: Any,
+    name_lengths: Any,
+    depth: Any,
+    first_ranks: Any,
+    best_unseen: Any,
+    columns: Any,
+) -> None:
+    """The columns of all candidates, in the order of candidates.EXPERT_COLUMNS and SHARED_COLUMNS."""
+    n_experts = len(firsts) - 1
+    n_shared = 3 * n_experts
+    widest = 0
+    for e in range(n_experts):
+        widest = max(widest, firsts[e + 1] - firsts[e])
+    size = 16
+    while size < 2 * widest + 2:
+        size *= 2
+    keys = np.full(size, _FREE, np.int32)
+    places = np.zeros(size, np.int32)
+    among = np.zeros(size, np.int32)
+    agreed = np.log1p(np.float64(first_ranks))
+    last = np.log1p(np.float64(depth))
+    n_able = 0
+    for e in range(n_experts):
+        n_able += able[e]
+    row0 = 0
+    for i in range(len(n_found)):
+        d = first_doc + i
+        n = n_found[i]
+        agreement = np.zeros(n, np.int64)
+        lowest = np.full(n, np.inf)
+        total = np.zeros(n)
+        asked = np.zeros(n, np.int64)
+        unseen_total = np.zeros(n)
+        for e in range(n_experts):
+            keys[:] = _FREE
+            listed = 0
+            for c in range(firsts[e], firsts[e + 1]):
+                label = ids[d, c]
+                if label < 0:
+                    continue
+                at = _at(keys, label)
+                keys[at], places[at], among[at] = label, c - firsts[e], listed
+                if counts[label] <= 0:
+                    listed += 1
+            for j in range(n):
+                label = labels[i, j]
+                out = columns[row0 + j]
+                at = _at(keys, label)
+                there = keys[at] == label
+                rank = last
+                if there:
+                    place = places[at]
+                    rank = np.log1p(np.float64(place))
+                    score = scores[d, firsts[e] + place]
+                    out[3 * e], out[3 * e + 1], out[3 * e + 2] = score, rank, score - scores[d, firsts[e]]
+                else:
+                    out[3 * e] = out[3 * e + 1] = out[3 * e + 2] = np.nan
+                if rank < agreed:
+                    agreement[j] += 1
+                lowest[j] = min(lowest[j], rank)
+                if there or able[e] or counts[label] > 0:
+                    total[j] += rank
+                    asked[j] += 1
+                if able[e] and counts[label] <= 0:
+                    unseen_rank = among[at] if there else max(listed, best_unseen)
+                    unseen_total[j] += np.log1p(np.float64(unseen_rank))
+        most = 0
+        for j in range(n):
+            most += agreement[j] > n_experts / 2
+        for j in range(n):
+            label = labels[i, j]
+            out = columns[row0 + j]
+            seen = max(counts[label], 0)
+            out[n_shared] = np.log1p(np.float64(seen))
+            out[n_shared + 1] = 1.0 if seen == 0 else 0.0
+            out[n_shared + 2] = agreement[j]
+            out[n_shared + 3] = lowest[j]
+            out[n_shared + 4] = total[j] / max(asked[j], 1)
+            out[n_shared + 5] = name_lengths[label]
+            out[n_shared + 6] = most
+            unseen = counts[label] <= 0 and n_able > 0
+            out[n_shared + 7] = unseen_total[j] / n_able if unseen else np.nan
+        row0 += n
+
+
+@njit(nogil=True, cache=True)
+def sum_trees(
+    columns: Any, firsts: Any, features: Any, thresholds: Any, missing: Any, left: Any, right: Any, values: Any, out: Any
+) -> None:
+    """The sum of the trees' values for each row, in the order of the trees, as LightGBM adds them.
+
+    Nodes of tree t begin at firsts[t]; a child below 0 is a leaf, -1 - its place among the tree's leaves, whose values
+    begin at firsts[t] + t. `missing` of a node: where a value that is not there goes, 1 left, 0 right, 2: it counts as 0.
+    """
+    for row in range(len(columns)):
+        x = columns[row]
+        total = 0.0
+        for t in range(len(firsts) - 1):
+            first = firsts[t]
+            node = 0
+            if firsts[t + 1] == first:  # a tree of one leaf
+                node = -1
+            while node >= 0:
+                at = first + node
+                value = x[features[at]]
+                if np.isnan(value) and missing[at] != 2:
+                    node = left[at] if missing[at] == 1 else right[at]
+                else:
+                    if np.isnan(value):
+                        value = np.float32(0)
+                    node = left[at] if value <= thresholds[at] else right[at]
+            total += values[first + t - 1 - node]
+        out[row] = total
