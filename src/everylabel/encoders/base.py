@@ -1,4 +1,7 @@
-"""What an encoder is: texts to unit vectors, texts to token sequences, and a torch module that can be trained."""
+"""What an encoder is: texts to unit vectors, texts to token sequences, and a torch module that can be trained.
+
+Nothing here loads torch, and static encoders need it for training only: `Encoder.module` loads it when it is asked for.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from everylabel.encoders.device import check_device
 from everylabel.errors import ConfigError
+from everylabel.run import QUIET, Run
 from everylabel.types import FloatArray, IntArray, LongArray
 
 if TYPE_CHECKING:
@@ -26,7 +31,8 @@ class EncoderConfig:
     max_tokens: int | None = None  # of one passage; None: the whole text for "static", 256 for transformers
     passages: Literal["first", "mean", "max"] = "first"  # texts longer than that: cut, or split into passages
     onnx: bool = False  # frozen transformers only: encode with int8 weights, half as slow again
-    cache: bool = True  # keep the vectors of a frozen transformer on disk, so that no text is encoded twice
+    cache: bool = True  # a frozen transformer's vectors of what is fitted stay on disk: no text is encoded twice
+    device: str = "auto"  # of torch, to train and to encode: "cpu", "cuda", "cuda:1"; see device.py
 
     def check(self) -> None:
         if not self.kind or not self.teacher:
@@ -37,6 +43,7 @@ class EncoderConfig:
             raise ConfigError(f"encoder.lexical must not be negative; got {self.lexical}")
         if self.max_tokens is not None and self.max_tokens < 4:
             raise ConfigError(f"encoder.max_tokens must be at least 4; got {self.max_tokens}")
+        check_device(self.device)
 
 
 class Tokens(NamedTuple):
@@ -101,7 +108,7 @@ class TextModule(Protocol):
 
 
 class Encoder(Protocol):
-    """`encode` is deterministic, whatever else is in the batch (to about 1e-6), and leaves the module as it is."""
+    """`encode` is deterministic, whatever else is in the batch (to about 1e-6), and safe in threads."""
 
     dim: int
     config: EncoderConfig
@@ -112,17 +119,20 @@ class Encoder(Protocol):
 
     @property
     def module(self) -> nn.Module:
-        """The TextModule whose weights `encode` uses: train it, and `encode` is another."""
+        """The TextModule whose weights `encode` uses: train it, and `encode` is another. Loads torch."""
 
-    def tokenize(self, texts: Sequence[str], max_tokens: int | None = None) -> Tokens: ...
+    def tokenize(self, texts: Sequence[str], max_tokens: int | None = None, *, run: Run = QUIET) -> Tokens: ...
 
-    def encode(self, texts: Sequence[str]) -> FloatArray:
-        """(n, dim) unit rows (zero for a text of no token); passages "first" and "mean" as configured."""
+    def encode(self, texts: Sequence[str], *, keep: bool = False, run: Run = QUIET) -> FloatArray:
+        """(n, dim) unit rows (zero for a text of no token); passages "first" and "mean" as configured.
 
-    def encode_tokens(self, tokens: Tokens) -> FloatArray:
+        `keep` is for what is fitted, label texts and training documents: what is slow to encode is remembered on disk.
+        """
+
+    def encode_tokens(self, tokens: Tokens, *, run: Run = QUIET) -> FloatArray:
         """Unit rows of what `tokenize` gave."""
 
-    def encode_passages(self, texts: Sequence[str]) -> tuple[FloatArray, LongArray]:
+    def encode_passages(self, texts: Sequence[str], *, run: Run = QUIET) -> tuple[FloatArray, LongArray]:
         """Unit rows of all passages of all texts, and where each text's begin: at least one passage a text."""
 
     def state(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A configuration, or a saved state, becomes an encoder. torch is loaded here, on use, and not before."""
+"""A configuration, or a saved state, becomes an encoder. torch is loaded here for transformers, on use."""
 
 from __future__ import annotations
 
@@ -8,47 +8,44 @@ from typing import Any
 from everylabel.encoders.base import Encoder, EncoderConfig
 from everylabel.encoders.pretrained import needed
 from everylabel.errors import ModelError
+from everylabel.run import QUIET, Run
 
 
-def load_encoder(config: EncoderConfig, corpus: Sequence[str] | None = None) -> Encoder:
+def load_encoder(config: EncoderConfig, corpus: Sequence[str] | None = None, run: Run = QUIET) -> Encoder:
     """The pretrained encoder. Seconds; the first "static" of a teacher is distilled, in about a minute.
 
     With a corpus, static token embeddings are weighted by how rare a token is in it; a transformer stays as it is.
     """
     config.check()
-    needed("torch")
     needed("tokenizers")
     if config.kind == "static":
         from everylabel.encoders.static import StaticEncoder
 
-        encoder = StaticEncoder.load(config)
-        if corpus is not None:
-            encoder.weigh(encoder.tokenize(corpus))
-        return encoder
+        encoder = StaticEncoder.load(config, run)
+        return encoder if corpus is None else encoder.weighed(encoder.tokenize(corpus, run=run))
+    needed("torch")
     from everylabel.encoders.transformer import TransformerEncoder
 
     return TransformerEncoder.load(config)
 
 
-def restore_encoder(config: EncoderConfig, state: Mapping[str, Any]) -> Encoder:
+def restore_encoder(config: EncoderConfig, state: Mapping[str, Any], run: Run = QUIET) -> Encoder:
     """The encoder that gave this `state()`: a trained one from the state alone, else loaded again and compared."""
-    encoder = _restored(config, dict(state)) if "tokenizer" in state else load_encoder(config)
+    config.check()
+    needed("tokenizers")
+    if config.kind == "static":
+        from everylabel.encoders.static import StaticEncoder
+
+        return StaticEncoder.restore(config, dict(state), run)
+    if "tokenizer" in state:
+        needed("torch")
+        from everylabel.encoders.transformer import TransformerEncoder
+
+        return TransformerEncoder.restore(config, dict(state))
+    encoder = load_encoder(config, run=run)
     if encoder.fingerprint != state.get("fingerprint"):
         raise ModelError(
             f"the model was made with another {config.kind!r} encoder ({str(state.get('fingerprint'))[:12]}) than "
             f"the one found now ({encoder.fingerprint[:12]}): put the old weights back in its place, or fit again"
         )
     return encoder
-
-
-def _restored(config: EncoderConfig, state: dict[str, Any]) -> Encoder:
-    config.check()
-    needed("torch")
-    needed("tokenizers")
-    if "embedding" in state:
-        from everylabel.encoders.static import StaticEncoder
-
-        return StaticEncoder.restore(config, state)
-    from everylabel.encoders.transformer import TransformerEncoder
-
-    return TransformerEncoder.restore(config, state)

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from everylabel.progress import say
+from everylabel.run import QUIET
 from everylabel.types import FloatArray
 
 R = TypeVar("R")
@@ -51,9 +51,9 @@ class VectorCache:
     A connection is opened for each call, so that threads and forked processes never share one: about 0.3 ms.
     """
 
-    def __init__(self, encoder: str, dim: int) -> None:
+    def __init__(self, encoder: str, dim: int, say: Callable[[str], None] = QUIET.say) -> None:
         self.file = cache_root() / "vectors" / f"{hashlib.sha256(encoder.encode()).hexdigest()[:32]}.sqlite"
-        self.dim = dim
+        self.dim, self._say = dim, say
 
     def get(self, texts: Sequence[str]) -> tuple[FloatArray, NDArray[np.bool_]]:
         """The vectors, and which of them are known; the others are zero. Some 50,000 texts a second."""
@@ -85,7 +85,7 @@ class VectorCache:
             except (sqlite3.OperationalError, OSError):  # not to be written to, full, or locked for long
                 return None
             except sqlite3.DatabaseError as error:
-                say(f"{self.file}: is damaged ({error}) and replaced by an empty one")
+                self._say(f"{self.file}: is damaged ({error}) and replaced by an empty one")
                 if not _remove(self.file):
                     return None
         return None

@@ -62,6 +62,41 @@ def sum_bags(ids: Any, weights: Any, offsets: Any, first: Any, last: Any, table:
                     out[row, d] += weight * table[token, d]
 
 
+# Without reassociation: weight x (factor x number) is rounded as if the table had been multiplied by its factors.
+@njit(nogil=True, cache=True, fastmath={"contract", "nnan", "ninf", "nsz"})
+def sum_factored_bags(
+    ids: Any,
+    weights: Any,
+    offsets: Any,
+    first: Any,
+    last: Any,
+    dense: Any,
+    signs: Any,
+    n_signs: Any,
+    lengths: Any,
+    factors: Any,
+    out: Any,
+) -> None:
+    """`sum_bags` of the table whose rows are factors x (dense, lengths x signs); signs are bits of 32-bit words."""
+    n_dense, n_words = dense.shape[1], n_signs // 32
+    for row in range(first, last):
+        own, lexical = out[row, :n_dense], out[row, n_dense:]
+        for at in range(offsets[row], offsets[row + 1]):
+            weight, token = weights[at], ids[at]
+            if weight != 0:
+                factor, vector, words = factors[token], dense[token], signs[token]
+                for d in range(n_dense):
+                    own[d] += weight * (factor * vector[d])
+                length = factor * lengths[token]
+                for w in range(n_words):  # 32 at a time: the compiler makes vectors of them
+                    word, part = words[w], lexical[32 * w : 32 * w + 32]
+                    for j in range(32):
+                        part[j] += weight * (length if (word >> np.uint32(j)) & np.uint32(1) else -length)
+                for j in range(n_signs - 32 * n_words):
+                    positive = (words[n_words] >> np.uint32(j)) & np.uint32(1)
+                    lexical[32 * n_words + j] += weight * (length if positive else -length)
+
+
 @njit(nogil=True, cache=True)
 def by_token(ids: Any, weights: Any, offsets: Any, n_ids: Any) -> Any:
     """(tokens, rows, weights, offsets): the distinct tokens in order, and the rows of each as tokens of a bag.

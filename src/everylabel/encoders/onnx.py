@@ -11,9 +11,11 @@ from __future__ import annotations
 import hashlib
 import logging
 import tempfile
+import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from copy import deepcopy
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -27,22 +29,24 @@ from everylabel.encoders.cache import cache_root
 from everylabel.encoders.pretrained import needed
 from everylabel.errors import ConfigError
 from everylabel.parallel import n_threads
-from everylabel.progress import say
+from everylabel.run import QUIET, Run
 
 if TYPE_CHECKING:
     from everylabel.encoders.transformer import Padded
 
 RECIPE = "int8 1"  # another way of exporting, another number: files of the old way are not used
 _NAMES = ["input_ids", "attention_mask"]
+_LOGGERS = ("onnxruntime.transformers", "onnxruntime.quantization", "torch.onnx", "onnxscript")
+_exporting = threading.Lock()
 
 
 class OnnxTransformer:
     """Token vectors of padded batches; may be called from as many threads as there are cores."""
 
-    def __init__(self, transformer: nn.Module, fingerprint: str) -> None:
+    def __init__(self, transformer: nn.Module, fingerprint: str, run: Run = QUIET) -> None:
         self._runtime = needed("onnxruntime")
         needed("onnx")
-        model = _kept(transformer, f"{fingerprint} {RECIPE} {self._runtime.__version__}")
+        model = _kept(transformer, f"{fingerprint} {RECIPE} {self._runtime.__version__}", run)
         self._sessions: SimpleQueue[Any] = SimpleQueue()
         for _ in range(n_threads()):
             self._sessions.put(self._session(model))
@@ -62,7 +66,7 @@ class OnnxTransformer:
         return self._runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
-def _kept(transformer: nn.Module, made_from: str) -> bytes:
+def _kept(transformer: nn.Module, made_from: str, run: Run) -> bytes:
     """The quantised model's bytes from the cache, or else made now and kept there; a damaged one is made again."""
     file = cache_root() / "onnx" / f"{hashlib.sha256(made_from.encode()).hexdigest()[:32]}.onnx"
     digest_file = file.with_suffix(".sha256")
@@ -72,7 +76,7 @@ def _kept(transformer: nn.Module, made_from: str) -> bytes:
             return model
     except (OSError, UnicodeDecodeError):
         pass
-    say(f"exporting the encoder with int8 weights, once, into {file.parent}")
+    run.say(f"exporting the encoder with int8 weights, once, into {file.parent}")
     model = export(transformer)
     try:
         with replaced(file) as fresh:
@@ -80,16 +84,16 @@ def _kept(transformer: nn.Module, made_from: str) -> bytes:
         with replaced(digest_file) as fresh:
             fresh.write_text(hashlib.sha256(model).hexdigest(), encoding="ascii")
     except OSError as error:
-        say(f"{file}: cannot be kept ({error.strerror or error}); it will be made again the next time")
+        run.say(f"{file}: cannot be kept ({error.strerror or error}); it will be made again the next time")
     return model
 
 
 def export(transformer: nn.Module) -> bytes:
-    """Fused and quantised."""
-    with tempfile.TemporaryDirectory() as folder, _silent():
+    """Fused and quantised. From a copy: others may use the module meanwhile."""
+    with tempfile.TemporaryDirectory() as folder, _exporting, _silent():
         whole, fused, small = (Path(folder) / f"{name}.onnx" for name in ("whole", "fused", "small"))
         try:
-            _export(transformer, whole)
+            _export(deepcopy(transformer), whole)
         except (RuntimeError, ValueError, TypeError, torch.onnx.errors.OnnxExporterError) as error:
             raise ConfigError(f"this model has no ONNX form ({error}); set encoder.onnx=false") from error
         _fuse(transformer.config, whole, fused)
@@ -111,25 +115,21 @@ class _States(nn.Module):
 
 def _export(transformer: Any, file: Path) -> None:
     """By tracing: the graphs of torch's newer exporter are not recognised by the fusion of attention."""
-    attention = transformer.config._attn_implementation
     ids = torch.ones((2, 8), dtype=torch.long)
     mask = torch.ones_like(ids)
     mask[1, 6:] = 0
     axes = {0: "batch", 1: "tokens"}
     transformer.set_attn_implementation("eager")
-    try:
-        torch.onnx.export(
-            _States(transformer).eval(),
-            (ids, mask),
-            str(file),
-            input_names=_NAMES,
-            output_names=["states"],
-            dynamic_axes=dict.fromkeys([*_NAMES, "states"], axes),
-            opset_version=17,
-            dynamo=False,
-        )
-    finally:
-        transformer.set_attn_implementation(attention)
+    torch.onnx.export(
+        _States(transformer).eval(),
+        (ids, mask),
+        str(file),
+        input_names=_NAMES,
+        output_names=["states"],
+        dynamic_axes=dict.fromkeys([*_NAMES, "states"], axes),
+        opset_version=17,
+        dynamo=False,
+    )
 
 
 def _fuse(config: Any, whole: Path, fused: Path) -> None:
@@ -149,11 +149,15 @@ def _fuse(config: Any, whole: Path, fused: Path) -> None:
 
 
 def _quantise(fused: Path, small: Path) -> None:
-    quantization = needed("onnxruntime.quantization")
+    quantization, onnx = needed("onnxruntime.quantization"), needed("onnx")
+    model = onnx.load(str(fused))
+    # It is fused already, so that onnxruntime need not ask for its pre-processing, by way of the root logger.
+    onnx.helper.set_model_props(model, {"onnx.quant.pre_process": "onnxruntime.quant"})
+    onnx.save(model, str(fused))
     quantization.quantize_dynamic(
         str(fused),
         str(small),
-        nodes_to_exclude=_sensitive(fused),
+        nodes_to_exclude=_sensitive(model.graph),
         op_types_to_quantize=["MatMul", "Attention"],
         per_channel=True,
         reduce_range=True,
@@ -163,13 +167,12 @@ def _quantise(fused: Path, small: Path) -> None:
     )
 
 
-def _sensitive(fused: Path) -> list[str]:
+def _sensitive(graph: Any) -> list[str]:
     """The second dense layers of the feed-forward blocks in the first half of the model, left as they are.
 
     Their inputs have a few very large values, so that one scale for all is too coarse: half of the whole error of
     MiniLM comes from these 3 of its 24 products.
     """
-    graph = needed("onnx").load(str(fused)).graph
     shapes = {weight.name: tuple(weight.dims) for weight in graph.initializer}
     narrowing = [
         node.name
@@ -179,16 +182,38 @@ def _sensitive(fused: Path) -> list[str]:
     return narrowing[: (len(narrowing) + 1) // 2]
 
 
+class _ThisThread:
+    """Matches all that this thread warns of until it is closed: the list of filters is that of the whole process."""
+
+    def __init__(self) -> None:
+        self._thread: int | None = threading.get_ident()
+
+    def match(self, _module: str) -> bool:
+        return self._thread == threading.get_ident()
+
+    def close(self) -> None:
+        self._thread = None
+
+
 @contextmanager
 def _silent() -> Iterator[None]:
-    """The exporters warn of what cannot be changed here, and set up the root logger for that."""
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.manager.disable
-    logging.disable(logging.ERROR)
+    """The exporters warn of what cannot be changed here: their own loggers are quiet, and this thread's warnings.
+
+    What others log and warn of meanwhile is heard as ever.
+    """
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    levels = [logger.level for logger in loggers]
+    here = _ThisThread()
+    filters: Any = warnings.filters
+    entry = ("ignore", None, Warning, here, 0)
+    filters.insert(0, entry)
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
+        yield
     finally:
-        logging.disable(level)
-        root.handlers[:] = handlers
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+        here.close()
+        with suppress(ValueError):  # another thread may have put another list in its place
+            filters.remove(entry)

@@ -3,188 +3,157 @@
 v(text) = sum over its distinct tokens of (1 + ln count) x embedding; the length of a token's embedding carries the
 weight of its frequency. `lexical` dimensions more are random and of twice that length: tokens of like meaning are near
 each other in the distilled ones and nearly orthogonal in these, so that the same word counts for more than a like one.
-Cost of a text: tokens x (256 + lexical) additions; thousands of long documents a second.
+Cost of a text: tokens x (256 + lexical) additions; thousands of long documents a second. torch is loaded only when the
+embeddings are trained (`module`).
 """
 
 from __future__ import annotations
 
+import hashlib
+import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
 from everylabel.encoders.base import EncoderConfig, Tokens
-from everylabel.encoders.distil import distilled
-from everylabel.encoders.fingerprint import Fingerprint, evaluating
-from everylabel.encoders.kernels import by_token, distinct_tokens, sum_bags, token_weights
+from everylabel.encoders.distil import Distilled, distilled, kept_distilled
+from everylabel.encoders.fingerprint import Versions, hash_weights, versions
 from everylabel.encoders.passages import mean_passages, split_passages
-from everylabel.encoders.tokenizer import TextTokenizer
-from everylabel.parallel import for_each_part
-from everylabel.progress import task
-from everylabel.types import FloatArray, IntArray, LongArray
+from everylabel.encoders.table import TokenTable
+from everylabel.encoders.tokenizer import TextTokenizer, shared_tokenizer
+from everylabel.errors import ModelError
+from everylabel.run import QUIET, Run
+from everylabel.types import FloatArray, LongArray
 from everylabel.vectors import unit_rows
 
-LEXICAL_LENGTH = 2.0  # of the lexical dimensions, beside 1 of the distilled ones
+if TYPE_CHECKING:
+    from everylabel.encoders.static_module import StaticModule
+
 CHUNK = 512  # texts whose tokens are summed at a time
 
 
-class BagSums(torch.autograd.Function):
-    """Weighted sums of token vectors, compiled; the gradient is sparse: only the rows of tokens that occur."""
-
-    @staticmethod
-    def forward(ctx: Any, table: Tensor, ids: IntArray, weights: FloatArray, offsets: LongArray) -> Tensor:
-        ctx.bags, ctx.shape = (ids, weights, offsets), table.shape
-        n_rows = len(offsets) - 1
-        out = np.zeros((n_rows, table.shape[1]), np.float32)
-        values = table.detach().numpy()
-        for_each_part(n_rows, lambda first, last: sum_bags(ids, weights, offsets, first, last, values, out))
-        return torch.from_numpy(out)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> Any:
-        gradient = np.ascontiguousarray(gradients[0].numpy())
-        tokens, rows, weights, offsets = by_token(*ctx.bags, ctx.shape[0])
-        out = np.zeros((len(tokens), ctx.shape[1]), np.float32)
-
-        def work(first: int, last: int) -> None:  # places among the occurrences, since some tokens are everywhere
-            part = np.searchsorted(offsets[:-1], (first, last))
-            sum_bags(rows, weights, offsets, part[0], part[1], gradient, out)
-
-        for_each_part(len(rows), work)
-        at, values = torch.from_numpy(tokens)[None], torch.from_numpy(out)
-        return (
-            torch.sparse_coo_tensor(at, values, ctx.shape, is_coalesced=True, check_invariants=False),
-            None,
-            None,
-            None,
-        )
-
-
-def random_signs(n_rows: int, n_columns: int) -> FloatArray:
-    """Rows of length 1, always the same: the generator's bits are what numpy promises to keep."""
-    n_words = -(-n_rows * n_columns // 64)
-    bits = np.unpackbits(np.random.Philox(key=0).random_raw(n_words).astype("<u8").view(np.uint8))
-    signs = bits[: n_rows * n_columns].reshape(n_rows, n_columns).astype(np.float32) * 2 - 1
-    return np.asarray(signs / np.sqrt(n_columns), np.float32)
-
-
-class StaticModule(nn.Module):
-    """While training, each distinct token of a text is left out with probability `dropout`; never all of them."""
-
-    def __init__(self, weight: Tensor, *, dropout: float = 0.1) -> None:
-        super().__init__()
-        n_ids, self.dim = weight.shape
-        self.embedding = nn.Embedding(n_ids, self.dim, _weight=weight)
-        self.dropout = dropout
-
-    def forward(self, tokens: Tokens) -> Tensor:
-        ids, counts, offsets = self.distinct(tokens)
-        chances = torch.rand(len(ids)) if self.training and self.dropout > 0 else torch.empty(0)
-        weights = token_weights(counts, offsets, chances.numpy(), self.dropout)
-        table = self.embedding.weight
-        if table.device.type == "cpu":
-            summed: Tensor = BagSums.apply(table, ids, weights, offsets)  # type: ignore[no-untyped-call]
-            return summed
-        parts = (torch.from_numpy(part).to(table.device) for part in (ids.astype(np.int64), offsets, weights))
-        at, begins, scales = parts
-        return nn.functional.embedding_bag(
-            at, table, begins, mode="sum", per_sample_weights=scales, include_last_offset=True
-        )
-
-    def states(self, tokens: Tokens) -> tuple[Tensor, Tensor]:
-        """The embeddings of the distinct tokens, in the order they first come; without dropout and counts."""
-        ids, _, offsets = self.distinct(tokens)
-        lengths = np.diff(offsets)
-        mask = np.arange(max(1, int(lengths.max(initial=0)))) < lengths[:, None]
-        padded = np.zeros(mask.shape, np.int64)
-        padded[mask] = ids
-        inside = torch.from_numpy(mask)
-        states = nn.functional.embedding(torch.from_numpy(padded), self.embedding.weight)
-        return states * inside[..., None], inside
-
-    def distinct(self, tokens: Tokens) -> tuple[IntArray, IntArray, LongArray]:
-        """(ids, counts, offsets) of each row's distinct tokens. O(tokens)."""
-        ids, counts, offsets = distinct_tokens(tokens.ids, tokens.offsets, self.embedding.num_embeddings)
-        return ids, counts, offsets
-
-
 class StaticEncoder:
-    """See `Encoder`. `load` distils (or finds in the cache), `restore` takes the state of a trained one."""
+    """See `Encoder`. `load` distils (or finds in the cache), `restore` takes a state."""
 
-    def __init__(self, config: EncoderConfig, weight: FloatArray, tokenizer: TextTokenizer, recipe: str | None) -> None:
-        self.config = config
-        self.tokenizer = tokenizer
-        self._module = StaticModule(torch.from_numpy(np.array(weight, np.float32)))  # a copy: training writes into it
-        self._module.eval()
-        self.dim = self._module.dim
-        self._trained = recipe is None
-        self.factors: FloatArray | None = None
-        self._fingerprint = Fingerprint(self._module, tokenizer.json, recipe)
+    def __init__(self, config: EncoderConfig, table: TokenTable, tokenizer: TextTokenizer, fingerprint: str) -> None:
+        self.config, self.tokenizer, self.dim = config, tokenizer, table.dim
+        self._table = table
+        self._base = fingerprint  # of the table without its factors
+        self._factors: FloatArray | None = None  # None: the base as it is
+        self._source: Distilled | None = None  # held, so that the next encoder finds it in memory
+        self._trained = False  # the table is nobody else's, and can only come from a state
+        self._module: StaticModule | None = None
+        self._made: Versions = ()  # of the module, as the table is
+        self._learned: tuple[Versions, TokenTable] | None = None  # of the module, as it was last looked at
+        self._hashed: tuple[Versions, str] | None = None
+        self._lock = threading.Lock()
 
     @classmethod
-    def load(cls, config: EncoderConfig) -> StaticEncoder:
-        made = distilled(config.teacher)
-        weight, recipe = made.embedding, made.recipe
-        if config.lexical:
-            lengths = np.linalg.norm(weight, axis=1, keepdims=True).astype(np.float32)
-            weight = np.concatenate(
-                [weight, LEXICAL_LENGTH * lengths * random_signs(len(weight), config.lexical)], axis=1
+    def load(cls, config: EncoderConfig, run: Run = QUIET) -> StaticEncoder:
+        return cls._of(config, distilled(config.teacher, run))
+
+    @classmethod
+    def restore(cls, config: EncoderConfig, state: dict[str, Any], run: Run = QUIET) -> StaticEncoder:
+        """A trained one from the state alone; else the base from the cache, or distilled again and compared."""
+        found = str(state.get("fingerprint"))
+        if "embedding" in state:
+            encoder = cls(config, TokenTable.of(state["embedding"]), shared_tokenizer(state["tokenizer"]), found)
+            encoder._trained = True
+            return encoder
+        encoder = cls._of(config, kept_distilled(found.partition(" ")[0]) or distilled(config.teacher, run))
+        if encoder.fingerprint != found:
+            raise ModelError(
+                f"the model was made with another 'static' encoder ({found[:12]}) than the one found now "
+                f"({encoder.fingerprint[:12]}): put the old weights back in its place, or fit again"
             )
-            recipe = f"{recipe} lexical={config.lexical}"
-        return cls(config, weight, TextTokenizer(made.tokenizer), recipe)
+        return encoder.scaled(state["factors"]) if "factors" in state else encoder
 
     @classmethod
-    def restore(cls, config: EncoderConfig, state: dict[str, Any]) -> StaticEncoder:
-        return cls(config, state["embedding"], TextTokenizer(state["tokenizer"]), None)
+    def _of(cls, config: EncoderConfig, made: Distilled) -> StaticEncoder:
+        name = f"{made.recipe} lexical={config.lexical}" if config.lexical else made.recipe
+        encoder = cls(config, made.table(config.lexical), shared_tokenizer(made.tokenizer), name)
+        encoder._source = made
+        return encoder
 
     @property
     def fingerprint(self) -> str:
-        return self._fingerprint.value()
+        """Of distilled weights that of what they were made from: they differ a little from machine to machine."""
+        learned, hashed = self._now(), self._hashed
+        if learned is not None:
+            if hashed is None or hashed[0] != learned[0]:
+                weights = {"embedding.weight": learned[1].dense}
+                self._hashed = hashed = learned[0], hash_weights(weights, self.tokenizer.json)
+            return hashed[1]
+        if self._factors is None:
+            return self._base
+        return hashlib.sha256(f"{self._base}\0".encode() + self._factors.astype("<f4").tobytes()).hexdigest()
 
     @property
     def module(self) -> StaticModule:
-        return self._module
+        """Made on first use, with a copy of the table: 4 bytes a number."""
+        with self._lock:
+            if self._module is None:
+                from everylabel.encoders.static_module import StaticModule
 
-    def weigh(self, tokens: Tokens) -> None:
-        """Scale each token's embedding by how rare it is among these rows: ln((1 + rows) / (1 + rows with it)) + 1."""
-        ids, _, _ = self._module.distinct(tokens)
-        df = np.bincount(ids, minlength=self._module.embedding.num_embeddings)
-        self.scale((np.log((1 + tokens.n_rows) / (1 + df)) + 1).astype(np.float32))
+                module = StaticModule.of(self._table.whole()).eval()
+                self._made, self._module = versions(module), module
+            return self._module
 
-    def scale(self, factors: FloatArray) -> None:
-        """Of each token's embedding. Kept as `factors`: with them it can be made again after it was trained."""
-        with torch.no_grad():
-            self._module.embedding.weight.mul_(torch.from_numpy(factors)[:, None])
-        self.factors = factors
+    @property
+    def table(self) -> TokenTable:
+        """As it is now: the module's, once that was trained."""
+        learned = self._now()
+        return self._table if learned is None else learned[1]
 
-    def tokenize(self, texts: Sequence[str], max_tokens: int | None = None) -> Tokens:
+    def weighed(self, tokens: Tokens) -> StaticEncoder:
+        """Each token's embedding scaled by how rare it is among these rows: ln((1 + rows) / (1 + rows with it)) + 1."""
+        ids, _, _ = self._table.distinct(tokens)
+        df = np.bincount(ids, minlength=self._table.n_rows)
+        return self.scaled((np.log((1 + tokens.n_rows) / (1 + df)) + 1).astype(np.float32))
+
+    def scaled(self, factors: FloatArray) -> StaticEncoder:
+        """Another encoder on the same base, untrained: it is saved as its factors."""
+        scaled = StaticEncoder(self.config, self._table.scaled(factors), self.tokenizer, self._base)
+        scaled._factors, scaled._source = scaled._table.factors, self._source
+        return scaled
+
+    def tokenize(self, texts: Sequence[str], max_tokens: int | None = None, *, run: Run = QUIET) -> Tokens:
         """At most as many tokens a text as are asked for or configured; else all."""
-        return self.tokenizer(texts, self.config.max_tokens if max_tokens is None else max_tokens)
+        return self.tokenizer(texts, self.config.max_tokens if max_tokens is None else max_tokens, run=run)
 
-    def encode(self, texts: Sequence[str]) -> FloatArray:
+    def encode(self, texts: Sequence[str], *, keep: bool = False, run: Run = QUIET) -> FloatArray:  # noqa: ARG002
+        """Nothing is kept: encoding is as fast as looking it up."""
         if self.config.passages == "first":
-            return self.encode_tokens(self.tokenize(texts))
-        vectors, begins = self.encode_passages(texts)
+            return self.encode_tokens(self.tokenize(texts, run=run), run=run)
+        vectors, begins = self.encode_passages(texts, run=run)
         return mean_passages(vectors, begins)
 
-    def encode_tokens(self, tokens: Tokens) -> FloatArray:
-        vectors = np.empty((tokens.n_rows, self.dim), np.float32)
-        with evaluating(self._module), torch.inference_mode(), task("encoding", tokens.n_rows) as advance:
+    def encode_tokens(self, tokens: Tokens, *, run: Run = QUIET) -> FloatArray:
+        vectors, table = np.empty((tokens.n_rows, self.dim), np.float32), self.table
+        with run.task("encoding", tokens.n_rows) as advance:
             for first in range(0, tokens.n_rows, CHUNK):
                 rows = np.arange(first, min(first + CHUNK, tokens.n_rows))
-                vectors[rows] = unit_rows(self._module(tokens.take(rows)).numpy())
+                vectors[rows] = unit_rows(table.sums(tokens.take(rows)))
                 advance(len(rows))
         return vectors
 
-    def encode_passages(self, texts: Sequence[str]) -> tuple[FloatArray, LongArray]:
-        passages, begins = split_passages(self.tokenizer(texts), self.config.max_tokens)
-        return self.encode_tokens(passages), begins
+    def encode_passages(self, texts: Sequence[str], *, run: Run = QUIET) -> tuple[FloatArray, LongArray]:
+        passages, begins = split_passages(self.tokenizer(texts, run=run), self.config.max_tokens)
+        return self.encode_tokens(passages, run=run), begins
 
     def state(self) -> dict[str, Any]:
-        state: dict[str, Any] = {"fingerprint": self.fingerprint}
-        if self._trained or self._fingerprint.changed():
-            state["embedding"] = self._module.embedding.weight.detach().numpy()
-            state["tokenizer"] = self.tokenizer.json
-        return state
+        if self._trained or self._now() is not None:
+            embedding = self.table.dense
+            return {"fingerprint": self.fingerprint, "embedding": embedding, "tokenizer": self.tokenizer.json}
+        return {"fingerprint": self._base} | ({} if self._factors is None else {"factors": self._factors})
+
+    def _now(self) -> tuple[Versions, TokenTable] | None:
+        """The module's own table, once it is another than ours."""
+        module, known = self._module, self._learned
+        if module is None or (now := versions(module)) == self._made:
+            return None
+        if known is None or known[0] != now:
+            known = now, TokenTable.of(module.embedding.weight.detach().cpu().numpy())
+            self._learned = known
+        return known

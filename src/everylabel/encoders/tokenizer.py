@@ -3,26 +3,32 @@
 BERT's tokenisers treat each run of characters between white space by itself, and words repeat: so each distinct word
 goes through the tokeniser once, and a text is a row of look-ups: 4 times as fast as tokenising it at first, and more
 than 10 times once the words are known. Other tokenisers read whole texts, on all cores. Cost: O(characters); memory:
-that of the words, some 100 MB at most.
+that of the words, some 100 MB at most, shared by all encoders with this tokeniser.
+
+Threads look words up at the same time, without waiting for each other: what is known only grows, and a word is found
+only after its tokens are there. Who meets new words tokenises them by itself and takes a lock to add them.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from everylabel.encoders.base import Tokens
-from everylabel.progress import task
+from everylabel.run import QUIET, Run
 from everylabel.types import IntArray, LongArray
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+Array = TypeVar("Array", IntArray, LongArray)
 CHUNK = 1024  # texts at a time: bounds the memory of their words
 MEMORY = 8_000_000  # characters of remembered words
 # BERT deletes these control characters, where str.split would take them for white space.
@@ -39,19 +45,24 @@ class TextTokenizer:
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self.json = self._tokenizer.to_str()
-        self.vocabulary: dict[str, int] = self._tokenizer.get_vocab()
-        self.n_ids = 1 + max(self.vocabulary.values(), default=0)
         self.prefix, self.suffix = self._special()
         self._by_word = _by_word(json.loads(self.json))
-        self._words = _Words()
-        self._table = Tokens.of([])
-        self._lock = threading.Lock()
+        self._known = _Known()
 
-    def __call__(self, texts: Sequence[str], max_tokens: int | None = None) -> Tokens:
+    @cached_property
+    def vocabulary(self) -> dict[str, int]:
+        """Token to id."""
+        return dict(self._tokenizer.get_vocab())
+
+    @property
+    def n_ids(self) -> int:
+        return 1 + max(self.vocabulary.values(), default=0)
+
+    def __call__(self, texts: Sequence[str], max_tokens: int | None = None, *, run: Run = QUIET) -> Tokens:
         """The tokens of each text, at most `max_tokens` of each."""
         read = self._read_words if self._by_word else self._read_whole
         parts = [Tokens.of([])]
-        with self._lock, task("tokenising", len(texts)) as advance:
+        with run.task("tokenising", len(texts)) as advance:
             for first in range(0, len(texts), CHUNK):
                 chunk = texts[first : first + CHUNK]
                 tokens = read(chunk, max_tokens)
@@ -91,16 +102,20 @@ class TextTokenizer:
         return whole.take(rows)
 
     def _look_up(self, rows: list[list[str]]) -> Tokens:
-        if self._words.characters > MEMORY:
-            self._words, self._table = _Words(), Tokens.of([])
+        known = self._known
+        if known.characters > MEMORY:
+            known = self._known = _Known()  # others go on with the old one, and let it go
         n_words = sum(map(len, rows))
-        words: LongArray = np.fromiter(map(self._words.__getitem__, chain.from_iterable(rows)), np.int64, n_words)
-        if self._words.fresh:
-            cleaned = [_clean(word) for word in self._words.fresh]
-            pieces = self._tokenizer.encode_batch_fast(cleaned, add_special_tokens=False)
-            self._table = Tokens.join([self._table, Tokens.of([piece.ids for piece in pieces])])
-            self._words.fresh.clear()
-        tokens = self._table.take(words)
+        numbers: LongArray = np.fromiter(map(known.words.__getitem__, chain.from_iterable(rows)), np.int64, n_words)
+        missing = np.flatnonzero(numbers < 0)
+        if len(missing):
+            flat = list(chain.from_iterable(rows))
+            met = [flat[i] for i in missing.tolist()]
+            fresh = list(dict.fromkeys(met))
+            pieces = self._tokenizer.encode_batch_fast([_clean(word) for word in fresh], add_special_tokens=False)
+            known.add(fresh, [piece.ids for piece in pieces])
+            numbers[missing] = [known.words[word] for word in met]
+        tokens = known.table.take(numbers)  # asked for after the numbers: it has all of them
         ends = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
         return Tokens(tokens.ids, tokens.offsets[ends])
 
@@ -112,19 +127,67 @@ class TextTokenizer:
         return ids[: text[0]], ids[text[-1] + 1 :]
 
 
-class _Words(dict[str, int]):
-    """Word to number; a word that is looked up for the first time gets the next one, and waits in `fresh`."""
+class _Known:
+    """Words that were met, and the tokens of each. Words are only added, and rows of the table stay where they are."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.fresh: list[str] = []
+        self.words = _Numbers()
+        self.table = Tokens.of([])
         self.characters = 0
+        self._lock = threading.Lock()
+        self._ids, self._offsets = np.empty(0, np.int32), np.zeros(1, np.int64)  # with room for more
 
-    def __missing__(self, word: str) -> int:
-        number = self[word] = len(self)
-        self.fresh.append(word)
-        self.characters += len(word) + 20
-        return number
+    def add(self, words: list[str], rows: list[list[int]]) -> None:
+        """Those that another thread has not added meanwhile. The table first: a number stands for a row that is there.
+
+        Amortised O(what is new): what does not fit moves to arrays of twice the size; who reads keeps the old ones.
+        """
+        with self._lock:
+            new = {word: row for word, row in zip(words, rows, strict=True) if word not in self.words}
+            first, lengths = self.table.n_rows, [len(row) for row in new.values()]
+            begin, n_new = int(self._offsets[first]), sum(lengths)
+            self._ids = _with_room(self._ids, begin + n_new)
+            self._offsets = _with_room(self._offsets, first + len(new) + 1)
+            self._ids[begin : begin + n_new] = list(chain.from_iterable(new.values()))
+            self._offsets[first + 1 : first + len(new) + 1] = begin + np.cumsum(lengths, dtype=np.int64)
+            self.table = Tokens(self._ids[: begin + n_new], self._offsets[: first + len(new) + 1])
+            for number, word in enumerate(new, first):
+                self.words[word] = number
+            self.characters += sum(map(len, new)) + 20 * len(new)
+
+
+class _Numbers(dict[str, int]):
+    """Word to number; -1 for a word that is not there, so that a look-up is one call into the dictionary."""
+
+    def __missing__(self, word: str) -> int:  # noqa: ARG002
+        return -1
+
+
+def _with_room(array: Array, size: int) -> Array:
+    """The array, or a copy with room for as many and as many again."""
+    if size <= len(array):
+        return array
+    larger = np.empty(2 * size, array.dtype)
+    larger[: len(array)] = array
+    return larger  # type: ignore[return-value]
+
+
+_shared: dict[bytes, TextTokenizer] = {}
+_shared_lock = threading.Lock()
+
+
+def shared_tokenizer(tokenizer_json: str) -> TextTokenizer:
+    """One a process for all encoders with this JSON: words that one of them met are known to the others."""
+    with _shared_lock:
+        key = _key(tokenizer_json)
+        if key not in _shared:
+            made = TextTokenizer(tokenizer_json)
+            _shared[key] = _shared.setdefault(_key(made.json), made)  # as it is saved, and as it was given
+        return _shared[key]
+
+
+def _key(tokenizer_json: str) -> bytes:
+    return hashlib.blake2b(tokenizer_json.encode()).digest()
 
 
 def _by_word(settings: dict[str, Any]) -> bool:

@@ -1,9 +1,15 @@
-"""Any sentence-transformers model as an encoder. Cost of a text: about 2 x parameters x tokens operations."""
+"""Any sentence-transformers model as an encoder. Cost of a text: about 2 x parameters x tokens operations.
+
+What the module is given follows its parameters' device. The module itself stays on the CPU, but for the time of its
+training; on a machine with a GPU texts are encoded by a copy of it there, made on first use and after each training.
+"""
 
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,13 +19,14 @@ from torch import Tensor, nn
 
 from everylabel.encoders.base import EncoderConfig, Tokens
 from everylabel.encoders.cache import VectorCache
-from everylabel.encoders.fingerprint import Fingerprint, evaluating
+from everylabel.encoders.device import encoding_device
+from everylabel.encoders.fingerprint import Fingerprint, Versions, evaluating, versions
 from everylabel.encoders.passages import mean_passages, split_passages
 from everylabel.encoders.pretrained import find_folder, load_sentence_transformer, needed
-from everylabel.encoders.tokenizer import TextTokenizer
+from everylabel.encoders.tokenizer import TextTokenizer, shared_tokenizer
 from everylabel.errors import ConfigError, ModelError
 from everylabel.parallel import parallel_map
-from everylabel.progress import task
+from everylabel.run import QUIET, Run
 from everylabel.types import FloatArray, IntArray, LongArray
 from everylabel.vectors import unit_rows
 
@@ -30,6 +37,7 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 256
 BUDGET = 1024  # tokens of one batch: more leave the cores' caches, fewer waste time between operations
+GPU_BUDGET = 16_384  # on a GPU, which wants more at a time
 _KEPT_AT_ONCE = 4096  # texts whose vectors are written to the cache together
 _HEADS = ("Pooling", "Dense")
 
@@ -66,12 +74,16 @@ class TransformerModule(nn.Module):
     def pooled(self, tokens: Tokens, hidden: Callable[[Padded], Tensor]) -> Tensor:
         """As `forward`, with the last layer's states from elsewhere."""
         padded = self.pad(tokens)
-        features = {"token_embeddings": hidden(padded), "attention_mask": torch.from_numpy(padded.mask).long()}
+        states = hidden(padded)
+        mask = torch.from_numpy(padded.mask).to(states.device)
+        features = {"token_embeddings": states, "attention_mask": mask.long()}
         for head in self.heads:
             features = head(features)
         vectors = features["sentence_embedding"]
         empty = tokens.lengths == 0
-        return vectors.masked_fill(torch.from_numpy(empty)[:, None], 0) if empty.any() else vectors
+        if not empty.any():
+            return vectors
+        return vectors.masked_fill(torch.from_numpy(empty).to(vectors.device)[:, None], 0)
 
     def states(self, tokens: Tokens) -> tuple[Tensor, Tensor]:
         """The special tokens' vectors are among them; dense layers are applied to each token's vector."""
@@ -82,7 +94,7 @@ class TransformerModule(nn.Module):
         states = features["sentence_embedding"]
         if states.shape[-1] != self.dim:
             raise ConfigError("this model joins several kinds of pooling: its tokens have no vectors of its dimension")
-        return states, torch.from_numpy(padded.mask)
+        return states, torch.from_numpy(padded.mask).to(states.device)
 
     def pad(self, tokens: Tokens) -> Padded:
         """With special tokens, cut to the limit, as long as the longest row."""
@@ -100,9 +112,10 @@ class TransformerModule(nn.Module):
 
     def hidden(self, padded: Padded) -> Tensor:
         """The last layer's states."""
-        mask = torch.from_numpy(padded.mask).long()
+        device = next(self.parameters()).device
+        ids, mask = (torch.from_numpy(part).to(device) for part in padded)
         states: Tensor = self.transformer(
-            input_ids=torch.from_numpy(padded.ids), attention_mask=mask, return_dict=True
+            input_ids=ids, attention_mask=mask.long(), return_dict=True
         ).last_hidden_state
         return states
 
@@ -117,6 +130,8 @@ class TransformerEncoder:
         self._module = module
         self._trained = trained
         self._onnx: OnnxTransformer | None = None
+        self._copy: tuple[Versions, TransformerModule] | None = None  # on another device than the CPU
+        self._lock = threading.Lock()
         self._fingerprint = Fingerprint(module, json.dumps([tokenizer.json, _heads_config(module.heads)]))
 
     @classmethod
@@ -136,7 +151,7 @@ class TransformerEncoder:
                 f"{folder}: expected the modules Transformer, Pooling, Dense and Normalize; got {', '.join(names)}"
             )
         first = parts[0]
-        tokenizer = TextTokenizer(first.tokenizer.backend_tokenizer.to_str())
+        tokenizer = shared_tokenizer(first.tokenizer.backend_tokenizer.to_str())
         limit = min(config.max_tokens or MAX_TOKENS, first.max_seq_length or MAX_TOKENS)
         if config.max_tokens and config.max_tokens > limit:  # positions beyond are untrained, or do not exist
             limit = min(config.max_tokens, getattr(first.model.config, "max_position_embeddings", limit))
@@ -150,32 +165,38 @@ class TransformerEncoder:
     def module(self) -> TransformerModule:
         return self._module
 
-    def tokenize(self, texts: Sequence[str], max_tokens: int | None = None) -> Tokens:
-        """At most as many tokens a text as one passage holds, or as are asked for."""
-        return self.tokenizer(texts, self._module.room if max_tokens is None else max_tokens)
+    @property
+    def limit(self) -> int:
+        """Tokens of a text that are read, special ones included."""
+        return self._module.limit
 
-    def encode(self, texts: Sequence[str]) -> FloatArray:
+    def tokenize(self, texts: Sequence[str], max_tokens: int | None = None, *, run: Run = QUIET) -> Tokens:
+        """At most as many tokens a text as one passage holds, or as are asked for."""
+        return self.tokenizer(texts, self._module.room if max_tokens is None else max_tokens, run=run)
+
+    def encode(self, texts: Sequence[str], *, keep: bool = False, run: Run = QUIET) -> FloatArray:
         distinct = {text: i for i, text in enumerate(dict.fromkeys(texts))}
-        with task("encoding", len(distinct)) as advance:
-            vectors = self._encode_distinct(list(distinct), advance)
+        with run.task("encoding", len(distinct)) as advance:
+            encode = self._encode_kept if keep and self.config.cache and self._frozen else self._encode_now
+            vectors = encode(list(distinct), advance, run)
         if len(distinct) == len(texts):
             return vectors
         return vectors[[distinct[text] for text in texts]]
 
-    def encode_tokens(self, tokens: Tokens) -> FloatArray:
-        with task("encoding", tokens.n_rows) as advance:
-            return self._vectors(tokens, advance)
+    def encode_tokens(self, tokens: Tokens, *, run: Run = QUIET) -> FloatArray:
+        with run.task("encoding", tokens.n_rows) as advance:
+            return self._vectors(tokens, advance, run)
 
-    def encode_passages(self, texts: Sequence[str]) -> tuple[FloatArray, LongArray]:
-        passages, begins = split_passages(self.tokenizer(texts), self._module.room)
-        return self.encode_tokens(passages), begins
+    def encode_passages(self, texts: Sequence[str], *, run: Run = QUIET) -> tuple[FloatArray, LongArray]:
+        passages, begins = split_passages(self.tokenizer(texts, run=run), self._module.room)
+        return self.encode_tokens(passages, run=run), begins
 
     def state(self) -> dict[str, Any]:
         state: dict[str, Any] = {"fingerprint": self.fingerprint}
         if self._frozen:
             return state
         transformer: Any = self._module.transformer
-        weights = {f"weight.{name}": weight.detach().numpy() for name, weight in self._module.state_dict().items()}
+        weights = {f"weight.{name}": weight.cpu().numpy() for name, weight in self._module.state_dict().items()}
         return {
             **state,
             **weights,
@@ -198,7 +219,7 @@ class TransformerEncoder:
         with torch.random.fork_rng(devices=[]):  # the first weights are random, and thrown away
             transformer = architecture(transformers.AutoConfig.for_model(**settings))
             heads = [_head(*head) for head in state["heads"]]
-        tokenizer = TextTokenizer(state["tokenizer"])
+        tokenizer = shared_tokenizer(state["tokenizer"])
         module = TransformerModule(transformer, heads, tokenizer, int(state["limit"]))
         prefix = "weight."
         weights = {
@@ -213,55 +234,70 @@ class TransformerEncoder:
     def _frozen(self) -> bool:
         return not self._trained and not self._fingerprint.changed()
 
-    def _encode_distinct(self, texts: list[str], advance: Callable[[int], None]) -> FloatArray:
-        if not self.config.cache or not self._frozen or not texts:
-            return self._encode_now(texts, advance)
+    def _encode_kept(self, texts: list[str], advance: Callable[[int], None], run: Run) -> FloatArray:
+        """From the cache on disk; what is not there is encoded, and kept there."""
         settings = [self.fingerprint, self._module.limit, self.config.passages != "first", self.config.onnx]
-        cache = VectorCache(json.dumps(settings), self.dim)
+        cache = VectorCache(json.dumps(settings), self.dim, run.say)
         vectors, known = cache.get(texts)
         missing = np.flatnonzero(~known)
         advance(len(texts) - len(missing))
         for first in range(0, len(missing), _KEPT_AT_ONCE):  # so that an interrupted run need not begin again
             rows = missing[first : first + _KEPT_AT_ONCE]
             some = [texts[i] for i in rows]
-            vectors[rows] = self._encode_now(some, advance)
+            vectors[rows] = self._encode_now(some, advance, run)
             cache.put(some, vectors[rows])
         return vectors
 
-    def _encode_now(self, texts: list[str], advance: Callable[[int], None]) -> FloatArray:
+    def _encode_now(self, texts: list[str], advance: Callable[[int], None], run: Run) -> FloatArray:
         if self.config.passages == "first":
-            return self._vectors(self.tokenize(texts), advance)
+            return self._vectors(self.tokenize(texts), advance, run)
         passages, begins = split_passages(self.tokenizer(texts), self._module.room)
-        vectors = self._vectors(passages, lambda _passages: None)
+        vectors = self._vectors(passages, lambda _passages: None, run)
         advance(len(texts))
         return mean_passages(vectors, begins)
 
-    def _vectors(self, tokens: Tokens, advance: Callable[[int], None]) -> FloatArray:
+    def _vectors(self, tokens: Tokens, advance: Callable[[int], None], run: Run) -> FloatArray:
         if self.config.onnx and self._frozen:
-            return self._vectors_onnx(tokens, advance)
-        vectors = np.zeros((tokens.n_rows, self.dim), np.float32)
-        with evaluating(self._module), torch.inference_mode():
-            for rows in batches(tokens.lengths, BUDGET):
-                vectors[rows] = unit_rows(self._module(tokens.take(rows)).numpy())
+            return self._vectors_onnx(tokens, advance, run)
+        vectors, module = np.zeros((tokens.n_rows, self.dim), np.float32), self._placed()
+        with evaluating(module), torch.inference_mode():
+            for rows in batches(tokens.lengths, BUDGET if _on_cpu(module) else GPU_BUDGET):
+                vectors[rows] = unit_rows(module(tokens.take(rows)).cpu().numpy())
                 advance(len(rows))
         return vectors
 
-    def _vectors_onnx(self, tokens: Tokens, advance: Callable[[int], None]) -> FloatArray:
-        if self._onnx is None:
-            from everylabel.encoders.onnx import OnnxTransformer
+    def _placed(self) -> TransformerModule:
+        """The module where it is to encode: itself while it is trained elsewhere, and where only the CPU is asked for."""
+        device = encoding_device(self.config.device)
+        if device.type == "cpu" or not _on_cpu(self._module):
+            return self._module
+        with self._lock:
+            now = versions(self._module)
+            if self._copy is None or self._copy[0] != now:
+                self._copy = now, deepcopy(self._module).requires_grad_(False).to(device)
+            return self._copy[1]
 
-            self._onnx = OnnxTransformer(self._module.transformer, self.fingerprint)
-        onnx = self._onnx
+    def _vectors_onnx(self, tokens: Tokens, advance: Callable[[int], None], run: Run) -> FloatArray:
+        with self._lock:
+            if self._onnx is None:
+                from everylabel.encoders.onnx import OnnxTransformer
+
+                self._onnx = OnnxTransformer(self._module.transformer, self.fingerprint, run)
+            onnx = self._onnx
         vectors = np.zeros((tokens.n_rows, self.dim), np.float32)
 
         def work(row: int) -> None:
             with torch.inference_mode():
-                vectors[row] = unit_rows(self._module.pooled(tokens.take([row]), onnx).numpy())
+                vectors[row] = unit_rows(self._module.pooled(tokens.take([row]), onnx).cpu().numpy())
 
         with evaluating(self._module):
             for _ in parallel_map(work, range(tokens.n_rows)):
                 advance(1)
         return vectors
+
+
+def _on_cpu(module: nn.Module) -> bool:
+    return next(module.parameters()).device.type == "cpu"
 
 
 def batches(lengths: LongArray, budget: int, extra: int = 2) -> Iterator[LongArray]:

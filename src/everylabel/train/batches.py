@@ -34,7 +34,7 @@ class Corpus:
     def of(cls, documents: Documents, encoder: Encoder, run: Run = QUIET) -> Corpus:
         """Documents of fewer than two tokens are left out: nothing can be learned from them."""
         heads, bodies = split_heads(documents, run)
-        first, rest = encoder.tokenize(heads), encoder.tokenize(bodies)
+        first, rest = encoder.tokenize(heads, run=run), encoder.tokenize(bodies, run=run)
         tokens = interleaved(first, rest)
         lengths = np.where(rest.lengths > 0, first.lengths, 0)  # a title alone is a text without a title
         rows = np.flatnonzero(tokens.lengths > 1)

@@ -1,6 +1,6 @@
-"""Checkpoints of the training loop: kept in a folder while the ambient `checkpointing(folder)` is open, else nowhere.
+"""Checkpoints of the training loop: kept in the folder of a `Run` that has one, `Run(checkpoints=...)`, else nowhere.
 
-A run is one file, NAME.safetensors: tensors, and everything that is JSON in its header, so that one rename replaces it
+A training is one file, NAME.safetensors: tensors, and everything that is JSON in its header, so that one rename replaces it
 as a whole. It belongs to an identity (data, settings, seed, shapes); one of another identity is ignored and replaced.
 Beside it NAME.jsonl, the loss curve, a line a step. Cost of one: a write of the weights, twice that for AdamW, and the
 best weights once more. torch is loaded only when something is trained.
@@ -12,20 +12,21 @@ import hashlib
 import json
 import math
 import re
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from everylabel.atomic import replaced
-from everylabel.progress import say
+from everylabel.run import QUIET
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 FORMAT = 1
+Say = Callable[[str], None]
 
 
 class Saved(NamedTuple):
@@ -37,62 +38,73 @@ class Saved(NamedTuple):
 
 @contextmanager
 def checkpointing(
-    folder: str | Path, key: Callable[[], str] | str = "", curves: str | Path | None = None
+    folder: str | Path, key: Callable[[], str] | str = "", curves: str | Path | None = None, say: Say = QUIET.say
 ) -> Iterator[Checkpoints]:
-    """Every `train` inside the block keeps checkpoints in the folder, and goes on from those that are there.
+    """For `Run(checkpoints=...)`: what is trained with that run is kept in the folder, and goes on from what is there.
 
-    `key` stands for what the loop cannot see, the data and the method's settings: it is a part of each run's identity.
-    A function is called once, and only if something is trained. Nothing is written, the folder neither, before that.
+    `key` stands for what the loop cannot see, the data and the method's settings: it is a part of each identity. A
+    function is called once, and only if something is trained. Nothing is written, the folder neither, before that.
     However the block ends, its loss curves are copied to the folder `curves`.
     """
     checkpoints = Checkpoints(Path(folder), key)
-    token = _ambient.set(checkpoints)
     try:
         yield checkpoints
     finally:
-        _ambient.reset(token)
         checkpoints.close()
         if curves is not None:
-            checkpoints.copy_curves(Path(curves))
-
-
-def ambient() -> Checkpoints | None:
-    return _ambient.get()
+            checkpoints.copy_curves(Path(curves), say)
 
 
 class Checkpoints:
-    """The open folder."""
+    """The open folder. Safe in threads; jobs that run side by side each take a part of it by `within`."""
 
     def __init__(self, folder: Path, key: Callable[[], str] | str) -> None:
         self.folder = folder
         self._key = key
         self._stages: list[Stage] = []
+        self._parts: dict[str, Checkpoints] = {}
+        self._lock = threading.RLock()
+
+    def within(self, name: str) -> Checkpoints:
+        """The part of the folder with this name: what is kept there has names of its own, whoever else is training."""
+        name = _file_name(name)
+        with self._lock:
+            if name not in self._parts:
+                self._parts[name] = Checkpoints(self.folder / name, self.key)
+            return self._parts[name]
 
     @property
     def curves(self) -> list[Path]:
-        """The loss curves of the runs of this block, in their order."""
-        return [stage.curve for stage in self._stages if stage.curve.is_file()]
+        """The loss curves that are there, in the order of their trainings; then those of the parts."""
+        own = [stage.curve for stage in list(self._stages) if stage.curve.is_file()]
+        return own + [curve for part in list(self._parts.values()) for curve in part.curves]
 
-    def stage(self, name: str, identity: Mapping[str, Any]) -> Stage:
-        """The place of one run. A name that was used before in this block gets a number: no two are mixed up."""
-        name = re.sub(r"[^\w.-]+", "-", name).strip(".-") or "training"
-        taken = {stage.name for stage in self._stages}
-        name = next(n for n in chain([name], (f"{name}-{i}" for i in count(2))) if n not in taken)
-        stage = Stage(self.folder, name, self.identity({"name": name, **identity}))
-        self._stages.append(stage)
+    def stage(self, name: str, identity: Mapping[str, Any], say: Say = QUIET.say) -> Stage:
+        """The place of one training. A name that was used before gets a number: no two are mixed up."""
+        name = _file_name(name)
+        with self._lock:
+            taken = {stage.name for stage in self._stages}
+            name = next(n for n in chain([name], (f"{name}-{i}" for i in count(2))) if n not in taken)
+            stage = Stage(self.folder, name, self.identity({"name": name, **identity}), say)
+            self._stages.append(stage)
         return stage
+
+    def key(self) -> str:
+        with self._lock:
+            if callable(self._key):
+                self._key = self._key()
+            return self._key
 
     def identity(self, about: Mapping[str, Any]) -> str:
         """Of something that is kept in the folder: a hash of the key, and of what is said about it."""
-        if callable(self._key):
-            self._key = self._key()
-        whole = {"format": FORMAT, "key": self._key, **about}
+        whole = {"format": FORMAT, "key": self.key(), **about}
         return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 
-    def copy_curves(self, folder: Path) -> None:
+    def copy_curves(self, folder: Path, say: Say = QUIET.say) -> None:
+        """Under the names that they have here, those of a part in a folder of its name."""
         try:
             for curve in self.curves:
-                with replaced(folder / curve.name) as fresh:
+                with replaced(folder / curve.relative_to(self.folder)) as fresh:
                     fresh.write_bytes(curve.read_bytes())
         except OSError as error:  # what was learned is worth more than its curve
             say(f"{folder}: the loss curves cannot be written ({error}); they are in {self.folder}")
@@ -102,22 +114,29 @@ class Checkpoints:
         for stage in self._stages:
             stage.save()
             stage.close()
+        for part in self._parts.values():
+            part.close()
+
+
+def _file_name(name: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", name).strip(".-") or "training"
 
 
 class Stage:
-    """The checkpoint and the loss curve of one run."""
+    """The checkpoint and the loss curve of one training."""
 
-    def __init__(self, folder: Path, name: str, identity: str) -> None:
+    def __init__(self, folder: Path, name: str, identity: str, say: Say) -> None:
         self.name = name
         self.file = folder / f"{name}.safetensors"
         self.curve = folder / f"{name}.jsonl"
         self.source: Callable[[], Saved | None] | None = None  # gives the state when it can be saved, None when not
         self._identity = identity
+        self._say = say
         self._stream: TextIO | None = None
         self._failed = False
 
     def read(self) -> Saved | None:
-        """The checkpoint of this very run; None when there is none, or when it cannot be used (which is said)."""
+        """The checkpoint of this very training; None when there is none, or when it cannot be used (which is said)."""
         from safetensors import SafetensorError, safe_open
 
         if not self.file.is_file():
@@ -126,7 +145,7 @@ class Stage:
             with safe_open(self.file, framework="pt") as opened:
                 header = json.loads(opened.metadata()["everylabel"])
                 if header["identity"] != self._identity:
-                    say(f"{self.name}: a checkpoint of other data or settings is ignored, and will be replaced")
+                    self._say(f"{self.name}: a checkpoint of other data or settings is ignored, and will be replaced")
                     return None
                 return Saved(header["plain"], {key: opened.get_tensor(key) for key in opened.keys()})  # noqa: SIM118
         except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
@@ -134,7 +153,7 @@ class Stage:
             return None
 
     def damaged(self, why: Exception) -> None:
-        say(f"{self.name}: the checkpoint is damaged ({why}); it is ignored, and training starts from the beginning")
+        self._say(f"{self.name}: the checkpoint is damaged ({why}); it is ignored, and training starts from the beginning")
 
     def save(self) -> None:
         """Write the state, if there is one that can be gone on from. A full disk is said, and training goes on."""
@@ -181,11 +200,8 @@ class Stage:
 
     def _say_once(self, error: Exception) -> None:
         if not self._failed:
-            say(f"{self.name}: cannot keep checkpoints in {self.file.parent} ({error}); training goes on without")
+            self._say(f"{self.name}: cannot keep checkpoints in {self.file.parent} ({error}); training goes on without")
         self._failed = True
-
-
-_ambient: ContextVar[Checkpoints | None] = ContextVar("checkpoints", default=None)
 
 
 def split_state(state: Mapping[str, Any]) -> Saved:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from everylabel.encoders.device import check_device
 from everylabel.errors import ConfigError
 
 
@@ -17,7 +18,7 @@ class TrainConfig:
     accumulate: int = 1  # batches whose mean gradient makes one update: a larger batch in the same memory
     evaluate_every: int = 0  # steps between two evaluations; 0: only after the last step
     patience: int = 0  # stop after so many evaluations in a row without a gain; 0: never stop early
-    device: str = "auto"  # "cpu", "cuda", "cuda:1"; auto: the GPU when there is one
+    device: str = "auto"  # "cpu", "cuda", "cuda:1"; auto: see encoders/device.py
     checkpoint_every: float = 60.0  # seconds between two checkpoints, where they are kept; 0: after every step
 
     def check(self) -> None:
@@ -30,3 +31,4 @@ class TrainConfig:
         for name in ("clip", "evaluate_every", "patience", "checkpoint_every"):
             if not getattr(self, name) >= 0:
                 raise ConfigError(f"{name} must be 0 or more; got {getattr(self, name)}")
+        check_device(self.device)

@@ -1,8 +1,9 @@
 """The one training loop, as a generator: `for step in train(module, batches, loss, config, groups=[...], seed=0): ...`
 
 A method supplies `batches` and `loss`, both plain functions; the loop owns the optimiser, the schedule, clipping,
-seeds, evaluation, early stopping and, inside `checkpointing`, exact resuming. Everything random in a step follows from
-(seed, step) alone, so nothing but the weights has to be kept to repeat the order of the data and of dropout.
+seeds, the device, evaluation, early stopping and, where the run keeps checkpoints, exact resuming. Everything random in
+a step follows from (seed, step) alone, so nothing but the weights has to be kept to repeat the order of the data and of
+dropout.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ import torch
 from torch import nn
 
 from everylabel.parallel import n_threads
-from everylabel.progress import say, task
-from everylabel.train.checkpoint import Stage, ambient
+from everylabel.run import QUIET, Run
+from everylabel.train.checkpoint import Stage
 from everylabel.train.config import TrainConfig
 from everylabel.train.interrupt import interrupts_held
 from everylabel.train.optimiser import Group
-from everylabel.train.training import Batches, DivergedError, Loss, Run, Step
+from everylabel.train.training import Batches, DivergedError, Loss, Step, Training
 
 __all__ = ["DivergedError", "Group", "Step", "TrainConfig", "train"]
 
@@ -35,8 +36,11 @@ def train(
     seed: int,
     name: str = "training",
     evaluate: Callable[[], float] | None = None,
+    run: Run = QUIET,
 ) -> Iterator[Step]:
     """Train the groups' parameters in place; a `Step` after each update.
+
+    They and the module are on the chosen device while there are steps, and back on the CPU at the end, however it comes.
 
     `batches(number, rng)` gives the batch of this number, from 0; with `accumulate` a, step s takes the numbers from
     a * s to a * s + a - 1. Data stay as they are: the module moves them to the device of its parameters.
@@ -45,83 +49,85 @@ def train(
     `evaluate()`, larger is better, is called every `evaluate_every` steps and after the last one, without gradients;
     at the end the weights are those of the best evaluation. Leaving the `for` early leaves the weights of that step.
 
-    Inside `checkpointing` the run is kept every `checkpoint_every` seconds, at Ctrl-C and when the `for` is left, and
-    goes on from there to the very same weights: it then yields the steps that are left, and a finished run its last
+    With `run.checkpoints` the state is kept every `checkpoint_every` seconds, at Ctrl-C and when the `for` is left, and
+    goes on from there to the very same weights: it then yields the steps that are left, and a finished one its last
     step only. `batches` may have `state_dict()` and `load_state_dict(state)` of arrays and JSON values; the state is
     copied at each step, so it should be small beside a batch's work.
 
     Memory: weights, gradients, two numbers a parameter, and with `evaluate` one more copy of the weights.
     """
     config.check()
-    return _train(Run(module, batches, loss, config, groups=groups, seed=seed, name=name, evaluate=evaluate))
+    training = Training(module, batches, loss, config, groups=groups, seed=seed, name=name, evaluate=evaluate)
+    return _train(training, run)
 
 
-def _train(run: Run) -> Iterator[Step]:
+def _train(training: Training, run: Run) -> Iterator[Step]:
     torch.set_num_threads(n_threads())
-    run.started = time.perf_counter()
-    checkpoints = ambient()
-    stage = checkpoints.stage(run.name, run.identity) if checkpoints else None
-    try:
-        with task(run.name, run.config.steps) as advance:
+    training.started = time.perf_counter()
+    stage = run.checkpoints.stage(training.name, training.identity, run.say) if run.checkpoints else None
+    with training.moved():
+        try:
+            with run.task(training.name, training.config.steps) as advance:
+                if stage:
+                    _resume(training, stage, run)
+                advance(training.number - training.fresh)
+                before = training.last
+                yield from _steps(training, stage, advance)
+                if not training.finished:
+                    with interrupts_held():
+                        training.finish()
+                        if stage:
+                            stage.save()
+                if training.last is before and training.number:  # nothing was left to do: the `for` still sees one step
+                    yield training.last
+        except (KeyboardInterrupt, GeneratorExit):
             if stage:
-                _resume(run, stage)
-            advance(run.number - run.fresh)
-            before = run.last
-            yield from _steps(run, stage, advance)
-            if not run.finished:
-                with interrupts_held():
-                    run.finish()
-                    if stage:
-                        stage.save()
-            if run.last is before and run.number:  # nothing was left to do: the caller's `for` still sees one step
-                yield run.last
-    except (KeyboardInterrupt, GeneratorExit):
-        if stage:
-            stage.save()
-        raise
-    finally:
-        if stage:
-            stage.close()
-        run.optimiser.forget_gradients()
-        run.module.eval()
+                stage.save()
+            raise
+        finally:
+            if stage:
+                stage.close()
+            training.optimiser.forget_gradients()
+            training.module.eval()
 
 
-def _steps(run: Run, stage: Stage | None, advance: Callable[[int], None]) -> Iterator[Step]:
+def _steps(training: Training, stage: Stage | None, advance: Callable[[int], None]) -> Iterator[Step]:
     written = time.monotonic()
-    while run.fresh or not run.done:
-        if not run.fresh:  # it is when the interrupt came before the step's evaluation, and the run was resumed
+    while training.fresh or not training.done:
+        if not training.fresh:  # it is when the interrupt came before the step's evaluation, and it was resumed
             with interrupts_held():
-                run.step()
-        if run.evaluation_due:
-            run.judge()
+                training.step()
+        if training.evaluation_due:
+            training.judge()
         with interrupts_held():
-            run.fresh = False
+            training.fresh = False
             if stage:
-                stage.log(_line(run.last))
-                if time.monotonic() - written >= run.config.checkpoint_every:
+                stage.log(_line(training.last))
+                if time.monotonic() - written >= training.config.checkpoint_every:
                     stage.save()
                     written = time.monotonic()
         advance(1)
-        yield run.last
+        yield training.last
 
 
-def _resume(run: Run, stage: Stage) -> None:
+def _resume(training: Training, stage: Stage, run: Run) -> None:
     saved = stage.read()
     try:
         if saved is not None:
-            run.restore(saved)
+            training.restore(saved)
     except (KeyError, TypeError, ValueError) as error:
         stage.damaged(error)
         saved = None
     if saved is not None:
-        run.restore_batches(saved)
-        where = "is finished" if run.finished else f"goes on after step {run.number:,} of {run.config.steps:,}"
-        say(f"{run.name}: {where}, from the checkpoint")
-    if not run.finished:
-        stage.rewind(run.number - run.fresh)
-        stage.source = run.saved
-        run.keep_state = True
-        run.saved()  # batches whose state cannot be saved are found now, not at the first checkpoint
+        training.restore_batches(saved)
+        steps = f"{training.number:,} of {training.config.steps:,}"
+        where = "is finished" if training.finished else f"goes on after step {steps}"
+        run.say(f"{training.name}: {where}, from the checkpoint")
+    if not training.finished:
+        stage.rewind(training.number - training.fresh)
+        stage.source = training.saved
+        training.keep_state = True
+        training.saved()  # batches whose state cannot be saved are found now, not at the first checkpoint
 
 
 def _line(step: Step) -> dict[str, Any]:

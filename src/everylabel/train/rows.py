@@ -17,7 +17,10 @@ from everylabel.train.kernels import update_rows
 
 
 class RowAdam(torch.optim.SparseAdam):
-    """Sparse gradients must be coalesced. What is not float32 in this machine's memory goes torch's way."""
+    """Gradients are sparse; rows may come twice, as a GPU gives them, and count with their sum.
+
+    What is not float32 in this machine's memory goes torch's way.
+    """
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
@@ -30,6 +33,9 @@ class RowAdam(torch.optim.SparseAdam):
 
     def _update(self, parameter: Any, group: dict[str, Any]) -> None:
         state, gradient = self.state[parameter], parameter.grad
+        if not gradient.is_sparse:
+            raise ValueError("RowAdam updates the rows of sparse gradients; this one is dense: give AdamW its parameter")
+        gradient = gradient.coalesce()
         if not state:
             state["step"] = 0
             state["exp_avg"] = torch.zeros_like(parameter, memory_format=torch.preserve_format)

@@ -7,7 +7,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from typing import Any, Literal, NamedTuple
 
@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from everylabel.encoders.device import training_device
 from everylabel.errors import ConfigError
 from everylabel.states import strip_prefix
 from everylabel.train.checkpoint import Saved, split_state
@@ -26,7 +27,7 @@ from everylabel.train.schedule import warm_then_linear
 Batches = Callable[[int, np.random.Generator], Any]
 Loss = Callable[[Any, Any], Tensor | Mapping[str, Tensor]]
 
-# torch has one generator of random numbers for all threads: two trainings at a time take turns, step by step.
+# torch has one generator of random numbers for all threads: trainings that draw from it take turns, step by step.
 _TURN = threading.RLock()
 _PLAIN = ("fresh", "evaluated", "idle", "best")  # attributes of a run that are JSON values
 
@@ -47,8 +48,8 @@ class Step(NamedTuple):
     seconds: float  # of training so far, pauses between a checkpoint and its resumption not counted
 
 
-class Run:
-    """One training: its state, and the moves that change it."""
+class Training:
+    """One training: its state, and the moves that change it. `moved` is open while there are steps."""
 
     def __init__(
         self,
@@ -64,11 +65,8 @@ class Run:
     ) -> None:
         self.module, self.batches, self.loss, self.config = module, batches, loss, config
         self.groups, self.seed, self.name, self.evaluate = groups, seed, name, evaluate
-        self.device = _device(config.device)
-        module.to(self.device)
+        self.device = training_device(config.device)
         self.optimiser = Optimiser(groups)
-        for parameter in self.optimiser.parameters:  # also those that are no part of the module
-            parameter.data = parameter.data.to(self.device)
         self.weights = _weights(module, self.optimiser.parameters)
         self.number = 0  # steps done
         self.last = Step(0, math.nan, {}, 0.0, None, None, 0.0)
@@ -83,6 +81,24 @@ class Run:
         self._phase: Literal["settled", "gradients", "update"] = "settled"
         self._batches_before: dict[str, Any] = {}
         self._buffers_before = 0
+
+    @contextmanager
+    def moved(self) -> Iterator[None]:
+        """Everything is on the device, also parameters that are no part of the module; at the end, back on the CPU.
+
+        Back in their old memory, however it ends: what was not trained is then the very same as before.
+        """
+        trained = {id(parameter) for parameter in self.optimiser.parameters}
+        tensors = [*self.module.parameters(), *self.module.buffers(), *self.optimiser.parameters]
+        homes = {id(tensor): (tensor, tensor.data) for tensor in tensors if tensor.device != self.device}
+        try:
+            for tensor, home in homes.values():
+                tensor.data = home.to(self.device)
+            yield
+        finally:
+            with ExitStack() as back:  # each of them, whatever happens to the others
+                for key, (tensor, home) in homes.items():
+                    back.callback(_bring_back, tensor, home, key in trained or not isinstance(tensor, nn.Parameter))
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -110,7 +126,7 @@ class Run:
             self._batches_before = copy.deepcopy(self._batches_state())
             self._buffers_before = self._buffer_changes()
         self._phase = "gradients"
-        with _TURN, _seeded(self.seed, self.number, self.device):
+        with _random_numbers(self.module, self.seed, self.number, self.device):
             parts = self._backward()
         self.module.eval()
         if not math.isfinite(self.optimiser.clip(self.config.clip)):
@@ -215,28 +231,39 @@ class Run:
         return self.seconds_before + time.perf_counter() - self.started
 
 
-@contextmanager
-def _seeded(seed: int, number: int, device: torch.device) -> Iterator[None]:
-    """torch's random numbers of this step; outside of the block they go on as if nothing had been drawn."""
-    chosen = int(np.random.SeedSequence((seed, number, 1)).generate_state(1, np.uint64)[0])
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        torch.default_generator.manual_seed(chosen)
-        if device.type == "cuda":
-            with torch.cuda.device(device):
-                torch.cuda.manual_seed(chosen)
-        yield
-
-
-def _device(name: str) -> torch.device:
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
+def _bring_back(tensor: Tensor, home: Tensor, changed: bool) -> None:
     try:
-        device = torch.device(name)
-    except RuntimeError:
-        raise ConfigError(f"device must be auto, cpu, cuda or cuda:NUMBER; got {name!r}") from None
-    if device.type == "cuda" and not torch.cuda.is_available():
-        raise ConfigError(f"device is {name!r}, and torch finds no CUDA device; set device=auto or device=cpu")
-    return torch.device("cuda", torch.cuda.current_device()) if name == "cuda" else device
+        if changed:
+            home.copy_(tensor.data)
+    finally:
+        tensor.data = home
+
+
+@contextmanager
+def _random_numbers(module: nn.Module, seed: int, number: int, device: torch.device) -> Iterator[None]:
+    """Those of this step. Parts with a `generator` draw from one of this training; the same numbers in both cases.
+
+    Where there are no such parts, or dropout of torch's own beside them, it is torch's generator, which is all threads':
+    then trainings take turns, and outside of the block its numbers go on as if nothing had been drawn.
+    """
+    chosen = int(np.random.SeedSequence((seed, number, 1)).generate_state(1, np.uint64)[0])
+    drawing: list[Any] = [part for part in module.modules() if hasattr(part, "generator")]
+    if not drawing or any(isinstance(part, nn.modules.dropout._DropoutNd) for part in module.modules()):
+        with _TURN, torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+            torch.default_generator.manual_seed(chosen)
+            if device.type == "cuda":
+                with torch.cuda.device(device):
+                    torch.cuda.manual_seed(chosen)
+            yield
+        return
+    generator = torch.Generator().manual_seed(chosen)
+    for part in drawing:
+        part.generator = generator
+    try:
+        yield
+    finally:
+        for part in drawing:
+            part.generator = None
 
 
 def _weights(module: nn.Module, trained: Sequence[nn.Parameter]) -> dict[str, Tensor]:
