@@ -17,14 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everylabel.data.dataset import LabelSet
+from everylabel.methods.traits import DEEP
+from everylabel.registry import method_class
 from everylabel.types import FloatArray, LongArray, Ranking
 
-DEPTH = 600  # labels that an expert is asked for: so deep those without training documents are among them
+DEPTH = DEEP  # labels that an expert is asked for at most
 BEST = 50  # labels of an expert that are candidates
 BEST_UNSEEN = 40  # and as many of those without training documents
 FIRST = 10  # ranks that count as agreement
 ADDED = -1  # training documents of a label that came after the fit
-LABEL_BY_LABEL = ("svm", "xr-linear", "knn")  # experts that cannot rank a label without training documents
 OWN = ("score", "rank", "gap")  # columns of an expert
 COMMON = (
     "frequency",
@@ -108,6 +109,11 @@ def tabulated(opinions: Mapping[str, Ranking], counts: LongArray, names: LongArr
     return Table.joined(parts)
 
 
+def ranks_unseen(opinion: str) -> bool:
+    """Can the expert of an opinion rank labels without training documents? "tfidf, title" is of tfidf."""
+    return method_class(opinion.partition(",")[0]).traits.ranks_unseen
+
+
 def name_lengths(labels: LabelSet) -> LongArray:
     return np.array([1 + label.name.count(" ") for label in labels.labels], np.int64)
 
@@ -130,7 +136,7 @@ def _table(opinions: Mapping[str, Ranking], counts: LongArray, names: LongArray)
         rank = np.where(there, np.log1p(np.maximum(place, 0)), np.nan)
         columns += [score, rank, score - ranking.scores[documents, 0]]
         ranks.append(rank)
-    able = np.array([name not in LABEL_BY_LABEL for name in opinions])
+    able = np.array([ranks_unseen(name) for name in opinions])
     columns += _common(np.stack(ranks), able, documents, labels, counts, names)
     readers = [ranking for ranking, reads in zip(opinions.values(), able, strict=True) if reads]
     columns.append(_among(readers, counts <= 0, documents, labels, places))

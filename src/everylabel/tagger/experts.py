@@ -20,29 +20,32 @@ from everylabel.methods.base import Method
 from everylabel.methods.words.neighbours import NearestNeighbours
 from everylabel.methods.xml0.fusion import Xml0
 from everylabel.registry import method_class
-from everylabel.tagger.candidates import DEPTH, LABEL_BY_LABEL
 from everylabel.types import Ranking
 
-WITHOUT_PAIRS = ("tfidf", "bm25", "semantic", "hybrid")
 TITLES = "tfidf, title"  # what words say of the title alone: an opinion of its own
-SHALLOW = 200  # ranks of experts that put a shortlist in order, or that can rank no label without pairs
 
 
 def new_expert(name: str, settings: Mapping[str, Any], seed: int) -> Method:
     return config.build(method_class(name), {"random_state": seed, **settings}, f"settings.{name}.")
 
 
-def rehearsing(name: str, expert: Method, hidden: Any) -> Method:
-    """A fitted expert as if it had never seen the hidden labels: for those of LABEL_BY_LABEL."""
+def same_in_rehearsal(method: type[Method], *, outside: bool) -> bool:
+    """Is what was fitted on all documents what a rehearsal needs, but for hidden labels? `outside`: the documents of
+    the rehearsal are no training documents."""
+    return not method.traits.learns_from_pairs or (outside and method.traits.label_by_label)
+
+
+def rehearsing(expert: Method, hidden: Any) -> Method:
+    """A fitted expert as if it had never seen the hidden labels, if it is `same_in_rehearsal`."""
     other = copy.copy(expert)
     other.hidden_ = expert.hidden_.copy()
-    other.hidden_[hidden] = name in LABEL_BY_LABEL
+    other.hidden_[hidden] = expert.traits.learns_from_pairs
     return other
 
 
 def fit_expert(expert: Method, dataset: Dataset) -> Method:
-    """Those that need no pairs get none: what they say of a document must not depend on whether it was in training."""
-    return expert.fit(dataset if expert.traits.needs_pairs else dataset.without_pairs())
+    """Without pairs for those that do not learn from them: what they say of a document never depends on its labels."""
+    return expert.fit(dataset if expert.traits.learns_from_pairs else dataset.without_pairs())
 
 
 def share_neighbours(experts: Mapping[str, Method]) -> None:
@@ -72,7 +75,6 @@ def opinion_names(experts: Sequence[str], texts: bool) -> list[str]:
 
 def opinion(expert: Method, documents: Documents) -> Ranking:
     """As deep as is worth it. A score of 0 says nothing."""
-    deep = SHALLOW if expert.name in LABEL_BY_LABEL or getattr(expert, "attention", False) else DEPTH
-    found = expert.rank(documents, min(deep, len(expert.labels_)))
+    found = expert.rank(documents, min(expert.depth, len(expert.labels_)))
     nothing = found.scores <= 0
     return Ranking(np.where(nothing, -1, found.ids), np.where(nothing, -np.inf, found.scores).astype(np.float32))

@@ -30,19 +30,20 @@ from everylabel.methods.facts import Facts
 from everylabel.methods.traits import Traits
 from everylabel.methods.words.neighbours import NearestNeighbours
 from everylabel.progress import say
+from everylabel.registry import method_class
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.tagger import keeping
 from everylabel.tagger.blend import Blend, Held, learn
-from everylabel.tagger.candidates import ADDED, LABEL_BY_LABEL, Table, column_names, name_lengths, tabulated
+from everylabel.tagger.candidates import ADDED, Table, column_names, name_lengths, tabulated
 from everylabel.tagger.clock import Clock
 from everylabel.tagger.cut import at_threshold, best_f1
 from everylabel.tagger.experts import (
-    WITHOUT_PAIRS,
     fit_expert,
     new_expert,
     opinion_names,
     opinions,
     rehearsing,
+    same_in_rehearsal,
     share_neighbours,
 )
 from everylabel.tagger.explain import BEGINNING, Evidence, Training, evidence
@@ -273,10 +274,10 @@ class Tagger(Method):
         Experts that are the same in the rehearsal as later are fitted here once, and kept.
         """
         name = choice.name
-        if name in WITHOUT_PAIRS or (one.outside and name in LABEL_BY_LABEL):
+        if same_in_rehearsal(method_class(name), outside=one.outside):
             if name not in self.experts_:
                 self.experts_[name] = fit_expert(self._new(choice), dataset)
-            expert = rehearsing(name, self.experts_[name], one.hidden)
+            expert = rehearsing(self.experts_[name], one.hidden)
         else:
             expert = fit_expert(self._new(choice), one.train)
         return opinions({name: expert}, one.held.documents)
