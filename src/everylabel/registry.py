@@ -1,170 +1,62 @@
-"""The methods by name. A class is imported only when it is used, so that listing them costs nothing."""
+"""The methods by name. A class is imported only when it is used; what it needs and what it is, it says itself.
+
+A method of one's own is known after `register`, under its `name`; it can then be fitted, saved, loaded and listed as
+any other, and be an expert of a tagger: by itself if its traits have a `worth`, else when it is asked for.
+"""
 
 from __future__ import annotations
 
 import difflib
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, TypeVar
 
 from everylabel.errors import ConfigError
 
 if TYPE_CHECKING:
     from everylabel.methods.base import Method
 
+M = TypeVar("M", bound="type[Method]")
 
-class Entry(NamedTuple):
-    target: str  # "module:Class"
-    needs: str
-    summary: str
-
-
-METHODS: dict[str, Entry] = {
-    "tagger": Entry(
-        "everylabel.tagger.tagger:Tagger",
-        "label texts; documents and labelled documents help",
-        "several methods, chosen for the data and blended: frequent, rare and unseen labels in one ranking",
-    ),
-    "xr-linear": Entry(
-        "everylabel.methods.words.linear:XrLinear",
-        "labelled documents",
-        "linear ranker down a tree of labels, on TF-IDF: strong, fast, for any number of labels",
-    ),
-    "svm": Entry(
-        "everylabel.methods.words.linear:Svm",
-        "labelled documents",
-        "one linear classifier per label against all documents: the flat variant of xr-linear",
-    ),
-    "matchxml": Entry(
-        "everylabel.methods.matchxml.matchxml:MatchXml",
-        "labelled documents",
-        "an encoder fine-tuned down a tree of labels, its vectors beside TF-IDF in a linear ranker",
-    ),
-    "xr-transformer": Entry(
-        "everylabel.methods.matchxml.matchxml:XrTransformer",
-        "labelled documents",
-        "what matchxml is without label vectors of its own, text-label matching and sentence embedding",
-    ),
-    "knn": Entry(
-        "everylabel.methods.words.neighbours:NearestNeighbours",
-        "labelled documents",
-        "labels of the most similar training documents",
-    ),
-    "hybrid": Entry(
-        "everylabel.methods.maclr.hybrid:Hybrid",
-        "label texts; documents help",
-        "label texts matched by words and by meaning, in one ranking: the best without labelled documents",
-    ),
-    "tfidf": Entry(
-        "everylabel.methods.words.lexical:TfidfMatch",
-        "label texts",
-        "labels whose words occur in the document, by the cosine of TF-IDF",
-    ),
-    "bm25": Entry(
-        "everylabel.methods.words.lexical:Bm25Match",
-        "label texts",
-        "labels whose words occur in the document, by BM25",
-    ),
-    "semantic": Entry(
-        "everylabel.methods.maclr.semantic:Semantic",
-        "label texts",
-        "labels near the document in the space of a pretrained encoder, which stays as it is",
-    ),
-    "maclr": Entry(
-        "everylabel.methods.maclr.maclr:Maclr",
-        "documents, label texts",
-        "an encoder that learns from documents without labels, in two stages, and from labelled ones if there are some",
-    ),
-    "ict": Entry(
-        "everylabel.methods.maclr.maclr:Ict",
-        "documents, label texts",
-        "an encoder that learns which title belongs to which text: the inverse cloze task alone",
-    ),
-    "simcse": Entry(
-        "everylabel.methods.maclr.maclr:SimCse",
-        "documents, label texts",
-        "an encoder that learns to know a text again after dropout",
-    ),
-    "rts": Entry(
-        "everylabel.methods.maclr.maclr:Rts",
-        "documents, label texts",
-        "an encoder that learns which random segments and titles are of the same text",
-    ),
-    "depl": Entry(
-        "everylabel.methods.depl.depl:Depl",
-        "labelled documents, label texts",
-        "a dual encoder that finds labels by their names and by keywords from a linear classifier: for rare labels",
-    ),
-    "depl+cls": Entry(
-        "everylabel.methods.depl.depl:DeplCls",
-        "labelled documents, label texts",
-        "depl and a classifier on one encoder, trained together: frequent labels, too",
-    ),
-    "de-ret": Entry(
-        "everylabel.methods.depl.depl:DeRet",
-        "labelled documents, label texts",
-        "a dual encoder that finds labels by their names: depl without keywords",
-    ),
-    "classifier": Entry(
-        "everylabel.methods.depl.depl:Classifier",
-        "labelled documents",
-        "an encoder with one linear classifier per label on top, trained together",
-    ),
-    "of-de": Entry(
-        "everylabel.methods.onesided.onesided:OfDe",
-        "labelled documents, label texts",
-        "a dual encoder whose label side stays frozen: learns from pairs and keeps labels that nobody has used",
-    ),
-    "of-lan": Entry(
-        "everylabel.methods.onesided.variants:OfLan",
-        "labelled documents, label texts",
-        "of-de with attention: each label looks at the words of a document that matter to it, and shows them",
-    ),
-    "dpr": Entry(
-        "everylabel.methods.onesided.variants:Dpr",
-        "labelled documents, label texts",
-        "two encoders, of documents and of label texts, both trained",
-    ),
-    "dexml": Entry(
-        "everylabel.methods.onesided.variants:Dexml",
-        "labelled documents, label texts",
-        "one encoder of documents and label texts, trained",
-    ),
-    "ova-clf": Entry(
-        "everylabel.methods.onesided.variants:OvaClf",
-        "labelled documents",
-        "of-de with free weights for each label instead of its text",
-    ),
-    "lan": Entry(
-        "everylabel.methods.onesided.variants:Lan",
-        "labelled documents",
-        "of-lan with free weights and queries for each label instead of its text",
-    ),
-    "xml0": Entry(
-        "everylabel.methods.xml0.fusion:Xml0",
-        "labelled documents, label texts",
-        "an add-on to any method: labels without documents, from the labels that it finds and from the text",
-    ),
-    "label-fusion": Entry(
-        "everylabel.methods.xml0.fusion:LabelFusion",
-        "labelled documents, label texts",
-        "the part of xml0 that makes new labels of those that a method finds",
-    ),
-    "conse": Entry(
-        "everylabel.methods.xml0.fusion:Conse",
-        "labelled documents, label texts",
-        "label-fusion without a search: all labels that a method finds, added up",
-    ),
-    "zestxml": Entry(
-        "everylabel.methods.zestxml.zest:ZestXml",
-        "labelled documents, label texts",
-        "which words of a document go with which words of a label, learned from pairs: labels without documents, too",
-    ),
-    "popularity": Entry(
-        "everylabel.methods.words.popularity:Popularity",
-        "labelled documents",
-        "the most frequent labels, whatever the text: the floor that every method must beat",
-    ),
+METHODS: dict[str, str | type[Method]] = {  # "module:Class", or a class that was registered
+    "tagger": "everylabel.tagger.tagger:Tagger",
+    "xr-linear": "everylabel.methods.words.linear:XrLinear",
+    "svm": "everylabel.methods.words.linear:Svm",
+    "matchxml": "everylabel.methods.matchxml.matchxml:MatchXml",
+    "xr-transformer": "everylabel.methods.matchxml.matchxml:XrTransformer",
+    "knn": "everylabel.methods.words.neighbours:NearestNeighbours",
+    "hybrid": "everylabel.methods.maclr.hybrid:Hybrid",
+    "tfidf": "everylabel.methods.words.lexical:TfidfMatch",
+    "bm25": "everylabel.methods.words.lexical:Bm25Match",
+    "semantic": "everylabel.methods.maclr.semantic:Semantic",
+    "maclr": "everylabel.methods.maclr.maclr:Maclr",
+    "ict": "everylabel.methods.maclr.maclr:Ict",
+    "simcse": "everylabel.methods.maclr.maclr:SimCse",
+    "rts": "everylabel.methods.maclr.maclr:Rts",
+    "depl": "everylabel.methods.depl.depl:Depl",
+    "depl+cls": "everylabel.methods.depl.depl:DeplCls",
+    "de-ret": "everylabel.methods.depl.depl:DeRet",
+    "classifier": "everylabel.methods.depl.depl:Classifier",
+    "of-de": "everylabel.methods.onesided.onesided:OfDe",
+    "of-lan": "everylabel.methods.onesided.variants:OfLan",
+    "dpr": "everylabel.methods.onesided.variants:Dpr",
+    "dexml": "everylabel.methods.onesided.variants:Dexml",
+    "ova-clf": "everylabel.methods.onesided.variants:OvaClf",
+    "lan": "everylabel.methods.onesided.variants:Lan",
+    "xml0": "everylabel.methods.xml0.fusion:Xml0",
+    "label-fusion": "everylabel.methods.xml0.fusion:LabelFusion",
+    "conse": "everylabel.methods.xml0.fusion:Conse",
+    "zestxml": "everylabel.methods.zestxml.zest:ZestXml",
+    "popularity": "everylabel.methods.words.popularity:Popularity",
 }
+
+
+def register(method: M) -> M:
+    """Make a method of one's own known by its name: `@register` above its class. A name that is taken is an error."""
+    known = METHODS.get(method.name)
+    if known is not None and _target(known) != _target(method):
+        raise ConfigError(f"there is a method {method.name!r} already; give {method.__qualname__} another name")
+    METHODS[method.name] = method
+    return method
 
 
 def method_class(name: str) -> type[Method]:
@@ -173,6 +65,18 @@ def method_class(name: str) -> type[Method]:
         near = difflib.get_close_matches(name, METHODS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(METHODS)}"
         raise ConfigError(f"unknown method {name!r}; {hint}")
-    module, _, attribute = METHODS[name].target.partition(":")
+    known = METHODS[name]
+    if not isinstance(known, str):
+        return known
+    module, _, attribute = known.partition(":")
     found: type[Method] = getattr(import_module(module), attribute)
     return found
+
+
+def method_classes() -> list[type[Method]]:
+    """Of all names; imports them, which takes a quarter of a second, but neither torch nor a compiler."""
+    return [method_class(name) for name in METHODS]
+
+
+def _target(known: str | type[Method]) -> str:
+    return known if isinstance(known, str) else f"{known.__module__}:{known.__qualname__}"

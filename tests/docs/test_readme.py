@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from everylabel.data.formats.registry import FORMATS
-from everylabel.registry import METHODS
+from everylabel.registry import method_classes
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -67,8 +67,8 @@ def test_the_readme_runs(kind: str, block: str, folder: Path) -> None:
 
 
 def test_every_method_is_on_the_page_of_methods() -> None:
-    for name, entry in METHODS.items():
-        assert f"| `{name}` | {entry.needs} | {entry.summary} |" in METHODS_PAGE
+    for method in method_classes():
+        assert f"| `{method.name}` | {method.traits.needs} | {method.summary} |" in METHODS_PAGE
 
 
 def test_every_format_is_in_the_readme() -> None:

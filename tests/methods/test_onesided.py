@@ -21,9 +21,10 @@ from everylabel.errors import ConfigError, DataError
 from everylabel.methods.depl.depl import Learning
 from everylabel.methods.onesided.learning import Learner
 from everylabel.methods.onesided.module import aligned
-from everylabel.methods.onesided.onesided import OfDe, text_of
+from everylabel.methods.onesided.onesided import OfDe
 from everylabel.methods.onesided.variants import Dexml, Dpr, Lan, OfLan, OvaClf
 from everylabel.methods.tower import Tower
+from everylabel.text.matching import text_of
 
 UNSEEN = ["fishery", "ships", "3", "1 , 2"]
 LABELS = labels(*(Label(f"new{i}", name) for i, name in enumerate(UNSEEN)))

@@ -15,11 +15,11 @@ from everylabel.tagger.candidates import (
     COMMON,
     DEPTH,
     FIRST,
-    LABEL_BY_LABEL,
     OWN,
     Table,
     column_names,
     name_lengths,
+    ranks_unseen,
     tabulated,
 )
 from everylabel.types import LongArray, Ranking
@@ -74,7 +74,7 @@ def columns(said: dict[str, dict[int, tuple[int, float]]], label: int, counts: A
         found |= {f"{name}: score": score, f"{name}: gap": score - top}
         found[f"{name}: rank"] = np.nan if rank is None else np.log1p(rank)
         ranks[name] = np.log1p(DEPTH) if rank is None else np.log1p(rank)
-    asked = [ranks[name] for name in ranks if counts[label] > 0 or name not in LABEL_BY_LABEL or label in said[name]]
+    asked = [ranks[name] for name in ranks if counts[label] > 0 or ranks_unseen(name) or label in said[name]]
     return found | {
         "frequency": np.log1p(counts[label]),
         "unseen": float(counts[label] == 0),
@@ -88,7 +88,7 @@ def columns(said: dict[str, dict[int, tuple[int, float]]], label: int, counts: A
 def among(said: dict[str, dict[int, tuple[int, float]]], label: int, counts: Any, unseen: int) -> float:
     ranks = []
     for name, own in said.items():
-        if name not in LABEL_BY_LABEL:
+        if ranks_unseen(name):
             ordered = [other for other in sorted(own, key=lambda other: own[other][0]) if counts[other] == 0]
             ranks.append(ordered.index(label) if label in ordered else max(len(ordered), unseen))
     return float(np.mean(np.log1p(ranks))) if counts[label] == 0 and ranks else np.nan
@@ -124,7 +124,9 @@ def test_as_dictionaries_have_it(seed: int, n_docs: int, n_labels: int, k: int, 
     counts = rng.integers(0, 3, n_labels) * rng.integers(0, 200, n_labels)
     names = rng.integers(1, 6, n_labels)
     opinions = {name: opinion(rng, n_docs, n_labels, k) for name in NAMES[:n_experts]}
-    for name in set(opinions) & set(LABEL_BY_LABEL):  # who cannot rank a label without training documents
+    for name in [
+        name for name in opinions if not ranks_unseen(name)
+    ]:  # who cannot rank a label without training documents
         own = opinions[name]
         opinions[name] = Ranking.best_of(np.where(counts[own.ids] == 0, -1, own.ids).astype(np.int32), own.scores, k)
     with pytest.MonkeyPatch.context() as patch:

@@ -16,6 +16,7 @@ from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_f
 from everylabel.encoders.base import EncoderConfig
 from everylabel.methods.base import Method
 from everylabel.methods.depl.depl import Depl, DeRet, Learning
+from everylabel.methods.evidence import WINDOW
 from everylabel.methods.maclr.semantic import Semantic
 from everylabel.methods.onesided.onesided import OfDe
 from everylabel.methods.onesided.variants import Lan, OfLan
@@ -24,7 +25,7 @@ from everylabel.methods.words.linear import Svm
 from everylabel.methods.words.neighbours import NearestNeighbours
 from everylabel.methods.xml0.fusion import Conse, Xml0
 from everylabel.methods.zestxml.zest import ZestXml
-from everylabel.tagger.explain import BEGINNING, WINDOW, Evidence, Training, evidence
+from everylabel.tagger.explain import BEGINNING, Evidence, Training, evidence
 from everylabel.text.keywords import KeywordConfig
 from everylabel.text.matching import MatchConfig
 

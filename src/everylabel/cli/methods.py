@@ -13,10 +13,10 @@ def methods(json: Json = False) -> None:
 
     Example: everylabel methods --json
     """
-    from everylabel.registry import METHODS
+    from everylabel.registry import method_classes
 
     if json:
-        print_json([{"name": name, "needs": e.needs, "summary": e.summary} for name, e in METHODS.items()])
+        print_json([{"name": m.name, "needs": m.traits.needs, "summary": m.summary} for m in method_classes()])
         return
-    rows = [(name, entry.needs, entry.summary) for name, entry in METHODS.items()]
+    rows = [(method.name, method.traits.needs, method.summary) for method in method_classes()]
     print_table(("method", "needs", "what it is"), rows, left=(0, 1, 2))

@@ -26,7 +26,7 @@ def plan(
 ) -> None:
     """Print which methods `everylabel fit` would use for the data, in which time, and why; nothing is trained.
 
-    Times are estimates for this machine's number of cores.
+    Times are estimates for this machine, whose speed is measured once and kept in the cache folder.
 
     Example: everylabel plan DATA --budget 30m
     """

@@ -210,11 +210,10 @@ def _signed(made: Report, model: Path, data: Path, command: str, method: Method)
 
     from everylabel import __version__
     from everylabel.parallel import n_threads
-    from everylabel.registry import METHODS
 
     scores = made.own.scores
     skipped = f" ({scores.n_skipped:,} without a label are left out)" if scores.n_skipped else ""
-    summary = f": {METHODS[method.name].summary}" if method.name in METHODS else ""
+    summary = f": {method.summary}" if method.summary else ""
     n_seen = int((method.counts_ > 0).sum())
     about = {
         "method": f"{method.name}{summary}",

@@ -22,9 +22,11 @@ import numpy as np
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_in
 from everylabel.errors import ConfigError, DataError, NotFittedError
 from everylabel.methods.calibrate import CALIBRATION_DEPTH, Calibration
+from everylabel.methods.evidence import Clue, shared_words
 from everylabel.methods.traits import Described
 from everylabel.methods.vocabulary import AddedLabels, Hidden, checked_new, places, rank_visible
 from everylabel.run import QUIET, Run
+from everylabel.text.matching import text_of
 from everylabel.text.views import Views
 from everylabel.types import LongArray, Ranking
 
@@ -217,6 +219,28 @@ class Method(Described, Fitted):
     def __getstate__(self) -> dict[str, Any]:
         """To be copied, or sent to another process: with its model, without its lock."""
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    # What a method can show for a label of a text, see evidence.py.
+
+    def evidence(self, views: Views, label: int) -> Iterable[Clue]:  # noqa: ARG002
+        """What this method alone can show for a label (by its number) of one document; here nothing."""
+        return ()
+
+    def reads(self, label: int) -> bool:
+        """Is the label ranked by its texts? Those that never do know so the labels that were added later."""
+        return self.traits.reads_label_texts or label >= self.n_fitted_
+
+    def shared_words(self, text: str, label: int) -> Iterable[Clue]:
+        return shared_words(text, text_of(self.labels_[label]), self.base_form_language, self.rarity)
+
+    @property
+    def base_form_language(self) -> str:
+        """Whose base forms are read; "none": words as they are."""
+        return "en"
+
+    def rarity(self, word: str) -> float:  # noqa: ARG002
+        """How much a word of label texts says, up to 1; 1 of all words where that is not known."""
+        return 1.0
 
     def _scored(self, texts: Views | Documents | Sequence[str], k: int) -> Ranking:
         """What `rank` returns, before any calibration."""

@@ -68,7 +68,7 @@ class Described:
     """What a method's class says of itself; `Method` is one."""
 
     name: ClassVar[str]
-    summary: ClassVar[str]  # one line, for a list of methods
+    summary: ClassVar[str] = ""  # one line, for a list of methods
     traits: ClassVar[Traits] = Traits()
 
     @classmethod

@@ -24,8 +24,8 @@ def new_expert(name: str, settings: Mapping[str, Any], seed: int) -> Method:
 
 
 def fit_expert(expert: Method, dataset: Dataset, run: Run = QUIET) -> Method:
-    """Those that need no pairs get none: what they say of a document must not depend on whether it was in training."""
-    return expert.fit(dataset if expert.traits.needs_pairs else dataset.without_pairs(), run=run)
+    """Without pairs for those that do not learn from them: what they say of a document never depends on its labels."""
+    return expert.fit(dataset if expert.traits.learns_from_pairs else dataset.without_pairs(), run=run)
 
 
 def opinions(experts: Mapping[str, Method], views: Views) -> dict[str, Ranking]:

@@ -58,7 +58,7 @@ def jobs_of(
 def answers_whole(name: str, rehearsal: Rehearsal) -> bool:
     """Is the expert of the whole fit the one of this rehearsal, but for hidden labels?"""
     traits = method_class(name).traits
-    return not traits.needs_pairs or (rehearsal.outside and traits.label_by_label)
+    return not traits.learns_from_pairs or (rehearsal.outside and traits.label_by_label)
 
 
 def executor_of(name: str, run: Run) -> Executor:

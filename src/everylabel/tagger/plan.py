@@ -1,35 +1,31 @@
 """Which methods for which data, and why: pure, from counts alone, so that it can be shown without training.
 
-`choose_plan(Facts.of(dataset, dev), budget)`. Experts are taken in the order of what they are worth, as long as their
-time fits into the budget; those for which it does not come last, if the others were faster than planned; what is left
-out, and why, is a part of the plan. Times are those of this machine's number of cores, by what a fit costs for each
-word, pair or label (measured on eurlex57k and cve-libraries with two cores).
+`choose_plan(Facts.of(dataset, dev), budget)`. What a method costs, for which data it is not, and what it is worth
+beside others is said by its class (methods/traits.py). Experts are taken in the order of their worth as long as their
+time fits into the budget (growth.py); those for which it does not come last, if the others were faster than planned;
+what is left out, and why, is a part of the plan. Times are those of this machine: its speeds are among the facts.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from everylabel.errors import ConfigError
-from everylabel.methods.facts import Facts
-from everylabel.registry import method_class
-from everylabel.tagger.candidates import LABEL_BY_LABEL
+from everylabel.methods.facts import Facts, Work
+from everylabel.registry import method_class, method_classes
+from everylabel.tagger.growth import within
+from everylabel.tagger.rehearsal import CROSS_FITTED, LEAST_DEV, LEAST_ROWS, MOST_HELD
+
+if TYPE_CHECKING:
+    from everylabel.methods.base import Method
 
 RehearsalKind: TypeAlias = Literal["dev", "held out", "folds", "mean", "none"]
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "": 1}
-FEW = 2_000  # labelled documents, below which encoders learn nothing that words do not say
-MANY_LABELS = 20_000  # from which on one classifier a label against all documents takes too long, and vectors are short
-MANY_UNSEEN = 0.2  # of the labels: from so many without training documents on, slow readers of label texts are worth it
-LITTLE = 0.1  # of the budget, for an expert that adds a tenth of a point to the others (depl, on dev of eurlex57k)
-SAFETY = 0.8  # of the budget that estimates may fill
-LEARNERS = ("zestxml", "of-de", "of-lan", "depl", "xml0")  # fitted again for the rehearsal: hidden labels change them
-TRAINED = ("of-de", "of-lan", "depl", "matchxml")  # encoders, on the GPU where there is one
-FASTER = 5.0  # so many times, there: a guess, as these costs were measured without one
-NEEDS_TORCH = ("semantic", "hybrid", "of-de", "of-lan", "depl", "xml0", "maclr", "matchxml")
+OVERHEAD = 1.0  # seconds of an expert beside its fits and rankings
 
 
 @dataclass(frozen=True)
@@ -40,6 +36,7 @@ class Choice:
     why: str
     seconds: float  # of all its fits, by estimate
     settings: dict[str, Any] = field(default_factory=dict)
+    kind: str = ""  # of work that most of them are: what takes longer than planned says how long the like of it takes
 
 
 @dataclass(frozen=True)
@@ -103,24 +100,6 @@ REHEARSED = {
     "mean": "too few labelled documents to hold some out: the mean of the experts' ranks decides",
     "none": "nothing to blend: one ranking",
 }
-WHY = {
-    "tfidf": "label texts matched by words",
-    "knn": "labels of similar documents",
-    "svm": "one linear classifier a label",
-    "xr-linear": "linear classifiers down a tree of labels, as there are many",
-    "semantic": "label texts matched by meaning",
-    "zestxml": "words of documents that go with words of labels",
-    "of-de": "an encoder trained on the pairs, its label side frozen for labels nobody has used",
-    "of-lan": "an encoder with attention, its label side frozen; shows passages",
-    "depl": "an encoder that finds rare labels by keywords",
-    "xml0": "labels nobody has used, made of those that similar documents have",
-    "hybrid": "label texts matched by words, by meaning and by a transformer",
-    "matchxml": "an encoder fine-tuned down a tree of labels beside TF-IDF",
-}
-ORDER = (
-    *("tfidf", "knn", "svm", "xr-linear", "semantic", "hybrid", "zestxml", "of-de", "xml0", "depl", "of-lan"),
-    "matchxml",
-)
 
 
 def choose_plan(
@@ -132,101 +111,106 @@ def choose_plan(
             raise ConfigError("a tagger cannot be an expert of a tagger; name other methods (everylabel methods)")
         method_class(name)
     budget = default_budget(facts) if budget is None else budget
-    rehearsal = rehearsal_of(facts)
     if facts.n_pairs == 0:
         return _without_pairs(facts, budget, only, without)
-    chosen: list[Choice] = []
-    spare: list[Choice] = []
+    rehearsal = rehearsal_of(facts)
+    able: list[Choice] = []
     left: list[tuple[str, str]] = []
-    for name in dict.fromkeys(only or ORDER):
-        why_not = "switched off" if name in without else "" if only else _unfit(name, facts, budget)
-        seconds = round(cost(name, facts, rehearsal), 1)
-        choice = Choice(name, WHY.get(name, "asked for"), seconds, settings_for(name, facts))
+    for method in [method_class(name) for name in dict.fromkeys(only)] if only else by_worth():
+        why_not = "switched off" if method.name in without else "" if only else method.unfit(facts)
         if why_not:
-            left.append((name, why_not))
-        elif not only and chosen and sum(c.seconds for c in chosen) + seconds > SAFETY * budget:
-            spare.append(choice)
+            left.append((method.name, why_not))
         else:
-            chosen.append(choice)
-    if len(chosen) == 1:  # and nothing to blend it with
-        left += [(c.name, f"takes about {spoken(c.seconds)}, more than the budget leaves") for c in spare]
-        spare = []
-    if not chosen:
+            able.append(_choice(method, facts, rehearsal))
+    if not able:
         raise ConfigError("no expert is left to fit; switch off fewer of them, or give a larger budget")
+    there = {c.name for c in able} if only else within(budget, {c.name: c.seconds for c in able})
+    chosen = [choice for choice in able if choice.name in there]
+    spare = []
+    for choice in able:
+        if choice.name not in there:
+            why_not = _no_use(choice, there, budget)
+            if not why_not and len(chosen) == 1:  # and nothing to blend it with
+                why_not = f"takes about {spoken(choice.seconds)}, more than the budget leaves"
+            if why_not:
+                left.append((choice.name, why_not))
+            else:
+                spare.append(choice)
     reason = (
         f"{facts.n_labelled:,} labelled documents of about {facts.words:,.0f} words, {facts.n_seen:,} of "
         f"{facts.n_labels:,} labels have some, {facts.cores} cores{' and a GPU' if facts.gpu else ''}, "
         f"language {facts.language!r}"
     )
-    kind = rehearsal if len(chosen) > 1 else "none"
-    return Plan(tuple(chosen), tuple(left), budget, kind, reason, tuple(spare))
+    return Plan(tuple(chosen), tuple(left), budget, rehearsal if len(chosen) > 1 else "none", reason, tuple(spare))
+
+
+def by_worth() -> list[type[Method]]:
+    """The methods that a plan takes by itself."""
+    return _in_order({method: method.traits.worth for method in method_classes()})
+
+
+def _in_order(places: Mapping[type[Method], int | None]) -> list[type[Method]]:
+    known = {method: place for method, place in places.items() if place is not None}
+    return sorted(known, key=lambda method: (known[method], method.name))
+
+
+def _no_use(choice: Choice, there: Collection[str], budget: float) -> str:
+    """Why an expert is not taken even if time is left, or nothing."""
+    traits = method_class(choice.name).traits
+    if traits.better_than in there:
+        return f"{traits.better_than} is there"
+    better = next((name for name in there if method_class(name).traits.better_than == choice.name), "")
+    if better:
+        return f"{better} is there"
+    if choice.seconds > traits.most_of_budget * budget and traits.most_of_budget < 1:
+        return f"adds little to the others for about {spoken(choice.seconds)}"
+    return ""
 
 
 def _without_pairs(facts: Facts, budget: float, only: Sequence[str], without: Sequence[str]) -> Plan:
-    names = [name for name in only or ("hybrid", "semantic", "tfidf") if name not in without]
-    names = [
-        name for name in names if not method_class(name).traits.needs_pairs and (facts.torch or name not in NEEDS_TORCH)
+    alone = _in_order({method: method.traits.worth_alone for method in method_classes()})
+    methods = [method_class(name) for name in only] or alone
+    able = [
+        method
+        for method in methods
+        if method.name not in without
+        and not method.traits.needs_pairs
+        and (facts.torch or not method.traits.needs_torch)
     ]
-    if not names:
+    if not able:
         raise ConfigError(
             "no expert is left to fit without labelled documents; switch off fewer of them, or name one that needs "
-            "none: hybrid, semantic, tfidf"
+            f"none: {', '.join(method.name for method in alone)}"
         )
-    name = names[0]
-    choice = Choice(name, WHY.get(name, "asked for"), cost(name, facts, "none"), settings_for(name, facts))
     reason = (
         f"no labelled documents, {facts.n_docs:,} without labels, {facts.n_labels:,} labels, "
         f"language {facts.language!r}"
     )
-    return Plan((choice,), (), budget, "none", reason)
+    return Plan((_choice(able[0], facts, "none"),), (), budget, "none", reason)
 
 
-def _unfit(name: str, facts: Facts, budget: float) -> str:
-    """Why an expert is not for these data, or nothing."""
-    if name not in LABEL_BY_LABEL and not facts.texts:
-        return "needs texts, and these documents are a bag of words"
-    if name not in LABEL_BY_LABEL and not facts.label_texts:
-        return "needs label texts, and these labels are numbers"
-    if name in NEEDS_TORCH and not facts.torch:
-        return "needs an encoder: pip install 'everylabel[neural]'"
-    if name in ("of-de", "of-lan", "depl", "matchxml", "xml0") and facts.n_labelled < FEW:
-        return f"learns little from fewer than {FEW:,} labelled documents"
-    linear = "xr-linear" if _many(facts, budget) else "svm"
-    if name in ("svm", "xr-linear") and name != linear:
-        return f"{linear} is there"
-    if name == "hybrid" and facts.n_labelled >= FEW and facts.n_labels - facts.n_seen < MANY_UNSEEN * facts.n_labels:
-        return "most labels have training documents, and a transformer takes longer for a text than all others do"
-    if name in ("hybrid", "zestxml", "xml0", "depl") and facts.n_labels > MANY_LABELS:
-        return f"takes too much memory or time with more than {MANY_LABELS:,} labels"
-    if name == "depl" and cost(name, facts, rehearsal_of(facts)) > LITTLE * budget:
-        return f"adds little to the others for about {spoken(cost(name, facts, rehearsal_of(facts)))}"
-    if name == "of-lan":
-        return "of-de is as good here, and far faster; ask for it to be shown passages by attention"
-    return "svm on words is as good, and far faster" if name == "matchxml" else ""
+def _choice(method: type[Method], facts: Facts, rehearsal: str) -> Choice:
+    work = asdict(method.cost(facts))
+    return Choice(
+        method.name,
+        method.traits.why,
+        round(cost(method, facts, rehearsal), 1),
+        method.settings_for(facts),
+        max(work, key=lambda kind: work[kind]),
+    )
 
 
-def _many(facts: Facts, budget: float) -> bool:
-    return facts.n_labels > MANY_LABELS or cost("svm", facts, rehearsal_of(facts)) > 0.25 * budget
-
-
-def settings_for(name: str, facts: Facts) -> dict[str, Any]:
-    """What differs from a method's own defaults, and why is in the table of the plan's file."""
-    language = facts.language
-    found: dict[str, dict[str, Any]] = {
-        "tfidf": {"match": {"language": language}},
-        "hybrid": {"match": {"language": language}},
-        "zestxml": {"language": language},
-        "depl": {"keywords": {"language": language}},
-        "semantic": {"encoder": {"lexical": 256 if facts.n_labels > MANY_LABELS else 768}},
-        "of-de": {"encoder": {"lexical": 256 if facts.n_labels > MANY_LABELS else 768}},
-        "xml0": {"base": "knn", "search": "greedy", "label_encoder": "" if facts.n_labels > MANY_LABELS else "minilm"},
-    }
-    return found.get(name, {})
+def cost(method: type[Method], facts: Facts, rehearsal: str) -> float:
+    """Seconds of all fits of an expert, on this machine. Rough: what really is spent is watched while fitting."""
+    traits = method.traits
+    fits = 1 + {"dev": float(not traits.label_by_label), "held out": 0.9, "folds": 2.0}.get(rehearsal, 0.0)
+    asked = {"dev": min(facts.n_dev, MOST_HELD), "held out": MOST_HELD, "folds": facts.n_labelled}.get(rehearsal, 0)
+    once = method.cost(facts).seconds(facts, all_cores=traits.uses_all_cores)
+    ranking = Work(reading=method.seconds_per_document(facts) * asked).seconds(facts)
+    return OVERHEAD + once * (fits if traits.learns_from_pairs else 1) + ranking
 
 
 def rehearsal_of(facts: Facts) -> RehearsalKind:
-    from everylabel.tagger.rehearsal import CROSS_FITTED, LEAST_DEV, LEAST_ROWS
-
     if facts.n_pairs == 0:
         return "none"
     if facts.n_dev >= LEAST_DEV:
@@ -239,33 +223,6 @@ def rehearsal_of(facts: Facts) -> RehearsalKind:
 def default_budget(facts: Facts) -> float:
     """Seconds: five minutes for few documents, an hour for 45,000, never more than four."""
     return min(4 * 3600.0, 300 + 0.073 * facts.n_docs + 0.002 * facts.n_labels)
-
-
-def cost(name: str, facts: Facts, rehearsal: str) -> float:
-    """Seconds of all fits of an expert. Rough: what really is spent is watched while fitting."""
-    words = facts.n_docs * max(facts.words, 1)
-    steps = min(facts.n_docs * 5, 250_000)  # documents that an encoder sees
-    once = {
-        "tfidf": 1.1e-6 * words,
-        "knn": 0.7e-6 * words,
-        "svm": 2.6e-9 * words * facts.n_seen,
-        "xr-linear": 3.5e-6 * words,
-        "semantic": 1.2e-6 * words + 5e-4 * facts.n_labels,
-        "zestxml": 1.1e-3 * facts.n_pairs,
-        "of-de": steps * (8e-7 * min(facts.words, 1_000) + 2e-7 * min(facts.n_seen, 5_000)) + 5e-4 * facts.n_labels,
-        "depl": steps * (1.2e-6 * min(facts.words, 1_000) + 2e-4) + 2.6e-9 * words * facts.n_seen,
-        "xml0": 1.5e-6 * words + 1e-2 * facts.n_labels,
-        "of-lan": steps * 6e-3,
-        "matchxml": steps * 6e-3,
-        "hybrid": 10 + 6e-6 * words + 5e-3 * facts.n_labels + 8e-3 * min(facts.n_docs, 5_000),
-    }.get(name, 1e-5 * words)
-    again = {"dev": float(name in LEARNERS), "held out": 0.9, "folds": 2.0}.get(rehearsal, 0.0)
-    again *= name not in ("tfidf", "semantic", "hybrid")
-    asked = {"dev": min(facts.n_dev, 6_000), "held out": 6_000, "folds": facts.n_labelled}.get(rehearsal, 0)
-    for_each = 1.6e-2 if name == "hybrid" else 4e-3
-    if facts.gpu and name in TRAINED:
-        once /= FASTER
-    return float((2 / max(facts.cores, 1)) ** 0.8) * (once * (1 + again) + 2 + for_each * asked)
 
 
 def seconds_of(budget: str) -> float | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
 
-from everylabel.data.dataset import Documents, LabelSet
+from everylabel.data.dataset import Documents, Label, LabelSet
 from everylabel.errors import ConfigError, DataError
 from everylabel.linear.nearest import InvertedLists
 from everylabel.run import QUIET, Run
@@ -51,6 +51,11 @@ def label_texts(labels: LabelSet) -> tuple[list[str], IntArray]:
     ]
     owners = np.repeat(np.arange(len(texts), dtype=np.int32), [len(own) for own in texts])
     return [text for own in texts for text in own], owners
+
+
+def text_of(label: Label) -> str:
+    """Name, alternative names and description, one a line."""
+    return "\n".join(part for part in (label.name, *label.alternatives, label.description) if part)
 
 
 def require_texts(documents: Documents) -> None:

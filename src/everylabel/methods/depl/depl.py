@@ -27,6 +27,7 @@ Deviations, beside other encoders:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -40,6 +41,7 @@ from everylabel.errors import ConfigError, DataError
 from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
 from everylabel.methods.depl.bounds import keyword_bounds
+from everylabel.methods.evidence import Clue, base_forms
 from everylabel.methods.facts import FEW_DOCUMENTS, MANY_LABELS, Facts, Work
 from everylabel.methods.rare import check_rare_weight, favour_rare
 from everylabel.methods.traits import Traits
@@ -295,6 +297,18 @@ class Depl(Classifier):
             raise DataError(f"label {label!r} is not in the model's vocabulary of {len(self.labels_):,} labels")
         at = self.labels_.index[label]
         return self.descriptions_.one(self.labels_, at, bool(self.counts_[at]))
+
+    @property
+    def base_form_language(self) -> str:
+        return self.keywords.language
+
+    def evidence(self, views: Views, label: int) -> Iterator[Clue]:
+        """Keywords of the label that the document has."""
+        keywords = self.describe(self.labels_[label].id).keywords
+        written = base_forms(views.full_texts[0], self.keywords.language) if keywords else {}
+        for keyword in keywords:
+            if keyword.word in written:
+                yield Clue("keywords", written[keyword.word], keyword.weight / keywords[0].weight)
 
     def diagnostics(self, dataset: Dataset) -> dict[str, Any]:
         """Theorem 3 on labelled documents; nothing without keywords, or where their SVM does not rank all labels."""

@@ -21,6 +21,7 @@ from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError
 from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
+from everylabel.methods.evidence import rarity_in
 from everylabel.methods.facts import MANY_LABELS, Facts, Work
 from everylabel.methods.maclr.maclr import SelfSupervision
 from everylabel.methods.traits import Traits
@@ -127,6 +128,13 @@ class Hybrid(Method):
         if self.combine == "ranks":
             return combined(by_rank(words), [by_rank(part) for part in vectors], weights, k)
         return combined(words, vectors, [2 * weight for weight in weights], k)  # twice: a score is (1 + cosine) / 2
+
+    @property
+    def base_form_language(self) -> str:
+        return self.match.language
+
+    def rarity(self, word: str) -> float:
+        return rarity_in(self.matcher_.words_, word)
 
     def _with_labels(self, labels: LabelSet, first: int) -> None:
         self.matcher_ = self.matcher_.with_labels(labels, self.n_fitted_)

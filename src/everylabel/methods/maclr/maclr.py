@@ -91,6 +91,10 @@ class Ict(Semantic):
         self.learn.check()
         self.match.check()
 
+    @property
+    def base_form_language(self) -> str:
+        return self.match.language
+
     def _fit(self, dataset: Dataset, run: Run) -> None:
         from everylabel.methods.maclr.selfsup import learned_tower
 

@@ -36,19 +36,21 @@ Labels that nobody has used are not ranked by `ova-clf` and `lan`: they have no 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
+from everylabel.data.dataset import Dataset, Documents, LabelSet
 from everylabel.data.splits import hold_out_documents, hold_out_labels, in_order_of_ids, ranks
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError, DataError
 from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
 from everylabel.methods.depl.depl import Learning, seen_first
+from everylabel.methods.evidence import Clue, heaviest_window
 from everylabel.methods.facts import FEW_DOCUMENTS, Facts, Work
 from everylabel.methods.onesided.spread import row_of
 from everylabel.methods.rare import check_rare_weight
@@ -56,7 +58,7 @@ from everylabel.methods.traits import SHALLOW, Traits
 from everylabel.methods.words.linear import seen_labels
 from everylabel.run import Run
 from everylabel.states import add_prefix, strip_prefix
-from everylabel.text.matching import require_texts
+from everylabel.text.matching import require_texts, text_of
 from everylabel.text.views import Views
 from everylabel.types import Csr, FloatArray, LongArray, Ranking
 
@@ -288,6 +290,15 @@ class OfDe(Method):
             raise DataError(f"{self.name} has learned nothing of label {label!r}: no document had it; fit of-lan")
         return model.ranker_.explain(text, at)
 
+    def evidence(self, views: Views, label: int) -> Iterator[Clue]:
+        """The passage that the label looks at. Free queries are only there for labels that some document had."""
+        outputs = self.ranker_.vectors.get("outputs") if self.attention else None
+        if outputs is not None and label < len(outputs) and outputs[label].any():
+            text = views.full_texts[0]
+            spans = self.ranker_.explain(text, label)
+            if spans:
+                yield Clue("passage", *heaviest_window(text, spans))
+
     def _rank(self, views: Views, k: int) -> Ranking:
         require_texts(views.documents)
         found = self.ranker_.rank(views.tokens(self.ranker_.encoder), max(k, WEIGHED))
@@ -318,8 +329,3 @@ class OfDe(Method):
             shortlist=self.shortlist,
             pooled_share=self.pooled_share,
         )
-
-
-def text_of(label: Label) -> str:
-    """Name, alternative names and description, one a line."""
-    return "\n".join(part for part in (label.name, *label.alternatives, label.description) if part)

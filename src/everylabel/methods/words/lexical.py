@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from everylabel.data.dataset import Dataset, LabelSet
 from everylabel.errors import ConfigError
 from everylabel.methods.base import Method, State
+from everylabel.methods.evidence import rarity_in
 from everylabel.methods.facts import Facts, Work
 from everylabel.methods.traits import Traits
 from everylabel.run import Run
@@ -60,6 +61,13 @@ class TfidfMatch(Method):
 
     def _rank(self, views: Views, k: int) -> Ranking:
         return self.matcher_.rank(views, k)
+
+    @property
+    def base_form_language(self) -> str:
+        return self.match.language
+
+    def rarity(self, word: str) -> float:
+        return rarity_in(self.matcher_.words_, word)
 
     def _with_labels(self, labels: LabelSet, first: int) -> None:  # noqa: ARG002
         self.matcher_ = self.matcher_.with_labels(labels, self.n_fitted_)

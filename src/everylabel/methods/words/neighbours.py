@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -12,6 +13,7 @@ from everylabel.data.dataset import Dataset, LabelSet
 from everylabel.errors import ConfigError
 from everylabel.linear.nearest import InvertedLists
 from everylabel.methods.base import Method, State
+from everylabel.methods.evidence import Clue
 from everylabel.methods.facts import Facts, Work
 from everylabel.methods.traits import Traits
 from everylabel.run import Run
@@ -76,6 +78,14 @@ class NearestNeighbours(Method):
         model = self.model_
         key = ("neighbours", Same(model.lists_.lists.data), model.features_.key, self.neighbours, self.words)
         return views.once(key, lambda: model._nearest(views))
+
+    def evidence(self, views: Views, label: int) -> Iterator[Clue]:
+        """Near training documents that have the label."""
+        if label < self.pairs_.shape[1]:
+            ids, scores = (part[0] for part in self.nearest(views))
+            rows = ids[ids >= 0]
+            for i in np.flatnonzero(self.pairs_[rows][:, [label]].toarray().ravel()):
+                yield Clue("document", "", float(scores[i]), int(rows[i]))
 
     def _nearest(self, views: Views) -> Ranking:
         vectors = views.tfidf(self.features_)

@@ -29,7 +29,7 @@ Cost: two fits of the base and one encoding of the label texts by each encoder; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -43,6 +43,7 @@ from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError, DataError
 from everylabel.methods.base import Method, State
 from everylabel.methods.calibrate import CALIBRATION_DEPTH, Calibration
+from everylabel.methods.evidence import Clue
 from everylabel.methods.facts import FEW_DOCUMENTS, MANY_LABELS, Facts, Work
 from everylabel.methods.traits import Traits
 from everylabel.methods.vocabulary import rank_visible
@@ -163,6 +164,15 @@ class Xml0(Method):
             Reason(model.labels_[int(predicted.labels[i])].id, float(predicted.probabilities[i]), float(share))
             for i, share in zip(own[order], shares[order], strict=True)
         ]
+
+    def evidence(self, views: Views, label: int) -> Iterator[Clue]:
+        """The seen labels that an unseen one is made of."""
+        if self.reads(label):
+            for reason in self.explain(views.full_texts[0], self.labels_[label].id):
+                yield Clue("made of", self.labels_[self.labels_.index[reason.label]].name, reason.share)
+
+    def reads(self, label: int) -> bool:
+        return bool(self.counts_[label] == 0)  # the others are the base's
 
     def loss_of_greedy(self, texts: Views | Documents | Sequence[str]) -> Loss:
         """What the growing search would lose on these documents, and how often it finds the same subset."""

@@ -107,6 +107,10 @@ class ZestXml(Method):
                 f"{self.cost_positive}, {self.same_word} and {self.plain_share}"
             )
 
+    @property
+    def base_form_language(self) -> str:
+        return self.language
+
     def _fit(self, dataset: Dataset, run: Run) -> None:
         ordered = in_order_of_ids(dataset)
         views = Views.in_run(dataset.documents, run).taken(np.argsort(ranks(dataset.documents.ids)))

@@ -1,0 +1,66 @@
+"""What a method can show for a label of a text. Each method says it itself (`Method.evidence`); a tagger collects it.
+
+What all methods that read label texts can show are the words of a text that a label's texts share, in base form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from everylabel.text.lemmas import lemmatised, stop_words
+from everylabel.text.tfidf import WORD, Tfidf
+
+if TYPE_CHECKING:
+    from everylabel.methods.onesided.ranker import Span
+
+WINDOW = 12  # words of a passage
+LONGEST_WORD = 40  # characters of a word of a passage: a longer one counts as several, as in scripts without spaces
+_PIECE = re.compile(rf"\S{{1,{LONGEST_WORD}}}")
+
+
+class Clue(NamedTuple):
+    """One thing that speaks for a label: `kind` is what sort of thing, the weight is from 0 to 1 within a kind."""
+
+    kind: str
+    text: str
+    weight: float
+    document: int = -1  # a training document by its number, whose title is shown instead of a text
+
+
+def base_forms(text: str, language: str) -> dict[str, str]:
+    """Each base form of a text's words but function words, and the word as it is written where it comes first."""
+    words = list(dict.fromkeys(WORD.findall(text.replace("_", " "))))
+    empty, found = set(stop_words(language)), dict[str, str]()
+    for word, read in zip(words, lemmatised(words, language), strict=True):
+        for base in WORD.findall(read.lower()):
+            if base not in empty:
+                found.setdefault(base, word)
+    return found
+
+
+def shared_words(text: str, label_text: str, language: str, rarity: Callable[[str], float]) -> Iterator[Clue]:
+    """Words of the text that the label's text has, too, by how rare they are."""
+    wanted = base_forms(label_text, language)
+    for base, word in base_forms(text, language).items():
+        if base in wanted:
+            yield Clue("words", word, rarity(base))
+
+
+def rarity_in(words: Tfidf, base: str) -> float:
+    """The word's idf, the rarest word's being 1; 0 of one that is not known."""
+    found = words.counts([base]).indices
+    return float(words.idf_[found[0]] / words.idf_.max()) if len(found) else 0.0
+
+
+def heaviest_window(text: str, spans: Sequence[Span]) -> tuple[str, float]:
+    """The words in a row with the most weight, and how much it is."""
+    words = [match.span() for match in _PIECE.finditer(text)] or [(0, len(text))]
+    at = np.searchsorted([start for start, _ in words], [span.start for span in spans], side="right") - 1
+    weights = np.bincount(np.maximum(at, 0), [span.weight for span in spans], len(words))
+    sums = np.convolve(weights, np.ones(min(WINDOW, len(words))), mode="valid")
+    first = int(sums.argmax())
+    return text[words[first][0] : words[first : first + WINDOW][-1][1]], float(sums[first])

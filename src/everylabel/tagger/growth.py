@@ -1,0 +1,56 @@
+"""How a plan grows with its budget: experts come in one after the other, so that more time never means fewer of them.
+
+The order in which they come in does not depend on the budget. It is that of their worth, but that an expert which may
+only take a part of the time (`most_of_budget`) waits until it does. One that is better than another (`better_than`) and
+takes longer comes in its place later; if it takes no longer, the other is not needed at all. A budget has those that
+come in before the first one for which there is no room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from everylabel.registry import method_class
+
+SAFETY = 0.8  # of the budget that estimates may fill
+
+
+class Step(NamedTuple):
+    """An expert comes in, or takes the place of one that is not as good."""
+
+    name: str
+    instead_of: str
+    more: float  # seconds that it adds
+    least: float  # budget from which on it is worth it
+
+
+def within(budget: float, seconds: Mapping[str, float]) -> set[str]:
+    """The experts that there is time for, of those in the order of their worth, with their times; always one."""
+    spent, there = 0.0, set[str]()
+    for step in steps(seconds):
+        if there and (step.least > budget or spent + step.more > SAFETY * budget):
+            break
+        spent += step.more
+        there.add(step.name)
+        there.discard(step.instead_of)
+    return there
+
+
+def steps(seconds: Mapping[str, float]) -> list[Step]:
+    """In the order of the least budget; equal ones in the order of their worth. O(n log n)."""
+    traits = {name: method_class(name).traits for name in seconds}
+    worse = {name: own.better_than for name, own in traits.items() if own.better_than in seconds}
+    needless = {other for name, other in worse.items() if seconds[other] >= seconds[name]}
+    later = {name: other for name, other in worse.items() if other not in needless and other not in worse}
+    found, with_all_before, total = [], dict[str, float](), 0.0
+    for name, own in seconds.items():
+        if name not in needless and name not in later:
+            total = with_all_before[name] = total + own
+            part = traits[name].most_of_budget if not traits[name].better_than else 1.0  # nobody else could do it
+            found.append(Step(name, "", own, max(total / SAFETY, own / part)))
+    for name, other in later.items():
+        own, more = seconds[name], seconds[name] - seconds[other]
+        least = max((with_all_before[other] + more) / SAFETY, own / traits[name].most_of_budget)
+        found.append(Step(name, other, more, least))
+    return sorted(found, key=lambda step: step.least)
