@@ -109,7 +109,7 @@ def tabulated(opinions: Mapping[str, Ranking], counts: LongArray, names: LongArr
 
 
 def name_lengths(labels: LabelSet) -> LongArray:
-    return np.array([1 + label.name.count(" ") for label in labels.labels], np.int64)
+    return 1 + labels.names.occurrences(" ")
 
 
 def _table(opinions: Mapping[str, Ranking], counts: LongArray, names: LongArray) -> Table:

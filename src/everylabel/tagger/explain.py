@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from everylabel.data.columns import TextColumn
 from everylabel.data.dataset import Documents
 from everylabel.methods.base import Method
 from everylabel.methods.depl.depl import Depl
@@ -59,8 +60,16 @@ class Evidence(NamedTuple):
 class Training(NamedTuple):
     """What is kept of training documents, in the order in which knn has them; without a title, the text's beginning."""
 
-    ids: list[str]
-    titles: list[str]
+    ids: TextColumn
+    titles: TextColumn
+
+    @classmethod
+    def of(cls, ids: Iterable[str], titles: Iterable[str]) -> Training:
+        return cls(TextColumn.of(ids), TextColumn.of(titles))
+
+    def extended(self, ids: Iterable[str], titles: Iterable[str]) -> Training:
+        """With more documents after these, which are shared."""
+        return Training(self.ids.extended(ids), self.titles.extended(titles))
 
 
 Found = Iterator[Evidence]

@@ -165,8 +165,7 @@ class Tagger(Method):
         if isinstance(knn, NearestNeighbours):
             _widen(knn, self.labels_, self.hidden_)
             knn.learn(new.documents, new.required_pairs)
-            self.training_.ids.extend(new.documents.ids)
-            self.training_.titles.extend(beginnings(new.documents))
+            self.training_ = self.training_.extended(new.documents.ids, beginnings(new.documents))
         self.counts_ = self.counts_ + new.counts
         self.learned_ += len(new)
         due = refit_due(self.learned_, self.n_train_, int((self.counts_ > 0).sum()), self.fitted_counts_)
@@ -201,7 +200,7 @@ class Tagger(Method):
         self.history_: list[dict[str, Any]] = []
         self.experts_: dict[str, Method] = {}
         self.blend_: Blend | None = None
-        self.training_ = Training(list(dataset.documents.ids), beginnings(dataset.documents))
+        self.training_ = Training.of(dataset.documents.ids, beginnings(dataset.documents))
         self.name_lengths_: LongArray = name_lengths(dataset.labels)
         # those of `counts_` that the experts know: not what is learned later
         self.fitted_counts_: LongArray = dataset.counts
@@ -332,7 +331,7 @@ class Tagger(Method):
             "history": self.history_,
             "learned": self.learned_,
             "fitted_counts": self.fitted_counts_,
-            "training": {"ids": self.training_.ids, "titles": self.training_.titles},
+            **under("training", self.training_._asdict()),
             "sizes": {name: len(expert.labels_) for name, expert in self.experts_.items()},
             "blend": None if self.blend_ is None else self.blend_.state(),
         }
@@ -345,12 +344,12 @@ class Tagger(Method):
         self.costs_, self.history_, self.learned_ = state["costs"], state["history"], state["learned"]
         self.fitted_counts_ = state["fitted_counts"]
         self.name_lengths_ = name_lengths(self.labels_)
-        self.training_ = Training(**state["training"])
+        self.training_ = Training(**below(state, "training"))
         self.blend_ = None if state["blend"] is None else Blend.restored(state["blend"])
         choices = {choice.name: choice for choice in self.plan_.experts}
         self.experts_ = {
             name: self._new(choices[name]).restore(
-                LabelSet(self.labels_.labels[:size]), strip_prefix(state, f"experts/{name}")
+                self.labels_[:size], strip_prefix(state, f"experts/{name}")
             )
             for name, size in state["sizes"].items()
         }
