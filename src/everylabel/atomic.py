@@ -1,8 +1,8 @@
 """Writing that is all or nothing: beside its final place first, then put there in one step.
 
 A folder changes places with the one it replaces where the system can exchange two names at once (Linux, renameat2), so
-that a reader finds the old one or the new one at any time. Elsewhere it takes two renames, with a moment between them in
-which there is neither. Nothing is forced to the disk: after a power cut, `everylabel check` says what is whole.
+that a reader finds the old one or the new one at any time. Elsewhere it takes two renames, with a moment between them
+in which there is neither. Nothing is forced to the disk: after a power cut, `everylabel check` says what is whole.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def replaced(target: Path) -> Iterator[Path]:
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """What one name stands for, the other stands for now, and the other way round, at once; False: it cannot be done."""
+    """Each name stands for what the other stood for, from one moment to the next; False: it cannot be done here."""
     renameat2 = _renameat2()
     if renameat2 is None:
         return False

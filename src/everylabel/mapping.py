@@ -1,7 +1,7 @@
 """Arrays that stay in their file: mapped into memory, read when they are used, their pages shared by all processes.
 
-Copy-on-write: they look writable, so that compiled kernels see one kind of array, and a write would change this process's
-copy of a page and never the file. Before Python 3.13 each mapping keeps a file open.
+Copy-on-write: they look writable, so that compiled kernels see one kind of array; a write would change this process's
+own copy of a page and never the file. Before Python 3.13 each mapping keeps a file open.
 """
 
 from __future__ import annotations

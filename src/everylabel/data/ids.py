@@ -72,7 +72,8 @@ class IdIndex(Mapping[str, int]):
         again = np.flatnonzero(hashes[1:] == hashes[:-1])
         seen: set[str] = set()
         for place in np.unique(np.concatenate([places[again], places[again + 1]])).tolist():
-            if (found := self._ids[place]) in seen:
+            found: str = self._ids[place]
+            if found in seen:
                 return found
             seen.add(found)
         return None

@@ -1,6 +1,6 @@
 """The vocabulary of labels, as columns: ids, names, descriptions, and lists of alternatives and of parents.
 
-Some 52 bytes a label beside its texts, and 16 more for an alternative or a parent. A `Label` is made when somebody looks
+Some 52 bytes a label beside its texts, and 8 more for an alternative or a parent. A `Label` is made when somebody looks
 at one (some 5 microseconds). A set never changes: parts of it and longer ones share its columns.
 """
 
@@ -117,7 +117,7 @@ class LabelSet:
         columns |= {name: TextLists(state[name], state[f"{name}/offsets"]) for name in _LISTS}
         found = cls(**columns)
         hashes = SortedHashes(state["index/hashes"], state["index/places"])
-        if len({*map(len, columns.values()), *map(len, hashes)}) != 1:
+        if len({len(column) for column in (*columns.values(), *hashes)}) != 1:
             raise ValueError("the columns of the vocabulary have different lengths")
         found.__dict__["index"] = IdIndex(found.ids, [hashes])
         return found

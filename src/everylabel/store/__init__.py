@@ -6,9 +6,9 @@
     MODEL/arrays/small.npy      the smaller ones, one after the other
     MODEL/arrays/HASH.exact     an index of label vectors, or HASH.ann
 
-The vocabulary is columns of arrays as the rest. Written beside its final place and exchanged with what is there, so that
-a reader finds the old model or the new one, and an interrupted save leaves the old. Loading runs no code and copies
-nothing: a model of any size is open in some milliseconds.
+The vocabulary is arrays as the rest. A model is written beside its final place and exchanged with what is there, so
+that a reader finds the old model or the new one, and an interrupted save leaves the old. Loading runs no code and
+copies nothing: a model of any size is open in some milliseconds.
 """
 
 from __future__ import annotations

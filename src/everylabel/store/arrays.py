@@ -44,7 +44,7 @@ class ArrayWriter:
         if values.dtype.hasobject or np.dtype(values.dtype.str) != values.dtype:
             raise TypeError(f"an array of {values.dtype} cannot be saved in a model; numbers and texts can")
         header = _header(values)
-        content = values.reshape(-1).view(np.uint8) if values.size else np.empty(0, np.uint8)
+        content: Any = values.reshape(-1).view(np.uint8) if values.size else np.empty(0, np.uint8)
         found = hashlib.sha256(header)
         found.update(content)
         name = found.hexdigest()[:NAME_LENGTH]

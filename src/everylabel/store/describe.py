@@ -17,7 +17,7 @@ EXPERTS = "experts"
 
 
 class Part(NamedTuple):
-    """`bytes` are all that the part uses; `shared` those of them that other parts use, too, and that are stored once."""
+    """`bytes` are all that the part uses, `shared` those of them that other parts use, too: they are stored once."""
 
     name: str
     values: int

@@ -1,4 +1,4 @@
-"""A state, name -> value, as entries of the manifest: which arrays a value is made of. What is no array is plain JSON."""
+"""A state, name -> value, as entries of the manifest: which arrays a value is made of. The rest is plain JSON."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
 from everylabel.data.columns import TextColumn
@@ -18,8 +19,6 @@ Entry = dict[str, Any]
 
 def entries_of(state: Mapping[str, Any], writer: ArrayWriter, folder: Path) -> tuple[dict[str, Entry], dict[str, Any]]:
     """(entries of the values that are arrays or made of them, the others); the arrays are written."""
-    import numpy as np
-
     entries: dict[str, Entry] = {}
     plain: dict[str, Any] = {}
     for key, value in state.items():

@@ -331,7 +331,7 @@ class Tagger(Method):
             "history": self.history_,
             "learned": self.learned_,
             "fitted_counts": self.fitted_counts_,
-            **under("training", self.training_._asdict()),
+            **add_prefix("training", self.training_._asdict()),
             "sizes": {name: len(expert.labels_) for name, expert in self.experts_.items()},
             "blend": None if self.blend_ is None else self.blend_.state(),
         }
@@ -344,13 +344,11 @@ class Tagger(Method):
         self.costs_, self.history_, self.learned_ = state["costs"], state["history"], state["learned"]
         self.fitted_counts_ = state["fitted_counts"]
         self.name_lengths_ = name_lengths(self.labels_)
-        self.training_ = Training(**below(state, "training"))
+        self.training_ = Training(**strip_prefix(state, "training"))
         self.blend_ = None if state["blend"] is None else Blend.restored(state["blend"])
         choices = {choice.name: choice for choice in self.plan_.experts}
         self.experts_ = {
-            name: self._new(choices[name]).restore(
-                self.labels_[:size], strip_prefix(state, f"experts/{name}")
-            )
+            name: self._new(choices[name]).restore(self.labels_[:size], strip_prefix(state, f"experts/{name}"))
             for name, size in state["sizes"].items()
         }
         share_neighbours(self.experts_)
