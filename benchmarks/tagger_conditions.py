@@ -117,7 +117,7 @@ def nameless(dataset: Dataset) -> Dataset:
     from everylabel.data import Label, LabelSet
 
     return replace(
-        dataset, labels=LabelSet(tuple(Label(id=label.id, name=label.id) for label in dataset.labels.labels))
+        dataset, labels=LabelSet.of(Label(id=label.id, name=label.id) for label in dataset.labels)
     )
 
 

@@ -61,7 +61,7 @@ def labelled_documents(path: Path, split: str, labels: LabelSet, on_bad_row: Lit
     """The documents in a model's vocabulary, whatever lies beside them; labels that it has not come after its own."""
     import numpy as np
 
-    from everylabel.data import BadRows, Dataset, Label, LabelSet
+    from everylabel.data import BadRows, Dataset, Label
     from everylabel.data.formats import plain
     from everylabel.data.formats.load import Gathered, Truth, open_source, own_split
     from everylabel.data.formats.rows import suffix_of
@@ -72,11 +72,11 @@ def labelled_documents(path: Path, split: str, labels: LabelSet, on_bad_row: Lit
     else:
         module, opened = open_source(path, bad=bad)
         rows = module.read_documents(opened, own_split(module, path, split))
-    gathered, truth = Gathered(), Truth(dict(labels.index), fixed=False)
+    gathered, truth = Gathered(), Truth(labels.index.to_dict(), fixed=False)
     for row in rows:
         gathered.add(row)
         truth.add(row.labels or [])
     bad.report()
     unknown = list(truth.index)[len(labels) :]
-    whole = LabelSet(labels.labels + tuple(Label(one, one) for one in unknown))
+    whole = labels.extended(Label(one, one) for one in unknown)
     return Dataset(gathered.documents(), whole, truth.pairs(np.arange(len(whole)), len(whole)), name=path.name)

@@ -10,63 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from everylabel.data.labels import Label as Label  # as all of the data model is in this module's name
+from everylabel.data.labels import LabelSet as LabelSet
 from everylabel.errors import DataError
 from everylabel.types import Csr, IntArray, LongArray
-
-
-@dataclass(frozen=True)
-class Label:
-    """One entry of the vocabulary, as it is in a file or given to `add_labels`."""
-
-    id: str
-    name: str
-    description: str = ""
-    alternatives: tuple[str, ...] = ()
-    parents: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class LabelSet:
-    """The vocabulary; a label's index in it is the label's id in every `Ranking` and csr matrix."""
-
-    labels: tuple[Label, ...]
-
-    def __post_init__(self) -> None:
-        if len(self.index) != len(self.labels):
-            seen: set[str] = set()
-            twice = next(label.id for label in self.labels if label.id in seen or seen.add(label.id))  # type: ignore[func-returns-value]
-            raise DataError(
-                f"label id {twice!r} occurs twice in the vocabulary; ids must be unique: remove one of them"
-            )
-
-    @classmethod
-    def of(cls, labels: Iterable[Label]) -> LabelSet:
-        return cls(tuple(labels))
-
-    @cached_property
-    def index(self) -> dict[str, int]:
-        return {label.id: i for i, label in enumerate(self.labels)}
-
-    @property
-    def ids(self) -> list[str]:
-        return [label.id for label in self.labels]
-
-    @property
-    def names(self) -> list[str]:
-        return [label.name for label in self.labels]
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def __getitem__(self, i: int) -> Label:
-        return self.labels[i]
-
-    def extended(self, labels: Iterable[Label]) -> LabelSet:
-        """With these after the others."""
-        return LabelSet(self.labels + tuple(labels))
-
-    def subset(self, rows: Sequence[int] | LongArray) -> LabelSet:
-        return LabelSet(tuple(self.labels[int(i)] for i in rows))
 
 
 @dataclass(frozen=True)
@@ -181,12 +128,14 @@ def binary(matrix: Csr) -> Csr:
 
 def pairs_in(labels: LabelSet, dataset: Dataset) -> Csr:
     """The data's pairs in another vocabulary, matched by ids; labels that it has not get columns after its own."""
-    column = dict(labels.index)
-    for label in dataset.labels.labels:
-        column.setdefault(label.id, len(column))
-    to_column = np.array([column[label.id] for label in dataset.labels.labels], np.int32)
     pairs = dataset.required_pairs
-    moved = csr_matrix((pairs.data, to_column[pairs.indices], pairs.indptr), shape=(pairs.shape[0], len(column)))
+    if labels is dataset.labels:
+        return pairs
+    column = labels.index.places(dataset.labels.ids)
+    unknown = column < 0
+    column[unknown] = len(labels) + np.arange(unknown.sum())
+    shape = (pairs.shape[0], len(labels) + int(unknown.sum()))
+    moved = csr_matrix((pairs.data, column.astype(np.int32)[pairs.indices], pairs.indptr), shape=shape)
     return binary(moved)
 
 

@@ -110,7 +110,7 @@ class Plan:
 
     def rows(self, writer: Format, split: str) -> Iterator[Row]:
         self.done.n_docs[split] = 0
-        for row in known_rows(self.module, self.source, split, self.target.labels):
+        for row in known_rows(self.module, self.source, split, self.target.labels.index.to_dict()):
             if row.features is not None and not row.text and writer.NAME != "xmc-bow":
                 raise DataError(
                     f"{row.where}: {self.module.NAME} data hold numbers in place of texts, which {writer.NAME} cannot; "

@@ -159,7 +159,7 @@ class _Known:
 class _Numbers(dict[str, int]):
     """Word to number; -1 for a word that is not there, so that a look-up is one call into the dictionary."""
 
-    def __missing__(self, word: str) -> int:  # noqa: ARG002
+    def __missing__(self, word: str) -> int:
         return -1
 
 

@@ -114,9 +114,7 @@ class TransformerModule(nn.Module):
         """The last layer's states."""
         device = next(self.parameters()).device
         ids, mask = (torch.from_numpy(part).to(device) for part in padded)
-        states: Tensor = self.transformer(
-            input_ids=ids, attention_mask=mask.long(), return_dict=True
-        ).last_hidden_state
+        states: Tensor = self.transformer(input_ids=ids, attention_mask=mask.long(), return_dict=True).last_hidden_state
         return states
 
 

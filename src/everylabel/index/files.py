@@ -5,7 +5,6 @@ The sizes are checked on load, the bytes are not: that would read them all, and 
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from numpy.lib import format as npy
 
 from everylabel.atomic import replaced
 from everylabel.errors import ModelError
+from everylabel.mapping import array_in, map_file
 
 _VERSION = (1, 0)
 _ALIGNED = 64  # bytes at which each array begins, so that it can be used where it is
@@ -28,23 +28,17 @@ def write_arrays(path: str | Path, *arrays: Any) -> None:
 
 
 def map_arrays(path: str | Path, n_arrays: int) -> list[Any]:
-    """The arrays of a file, read-only and not read yet; ModelError where the file does not hold exactly these."""
+    """The arrays of a file, mapped and not read yet; ModelError where the file does not hold exactly these."""
     path = Path(path)
     try:
-        size = path.stat().st_size
-        arrays: list[Any] = []
-        with path.open("rb") as stream:
-            for _ in range(n_arrays):
-                shape, dtype = _header(stream)
-                start = stream.tell()
-                end = start + math.prod(shape) * dtype.itemsize
-                if end > size:
-                    raise ValueError(f"it ends at byte {size}, expected {end}")
-                empty = math.prod(shape) == 0  # which the system cannot map
-                arrays.append(np.empty(shape, dtype) if empty else np.memmap(path, dtype, "r", start, shape))
-                stream.seek(end + -end % _ALIGNED)
-            if stream.tell() != size:
-                raise ValueError(f"it goes on after byte {stream.tell()}")
+        mapped, arrays = map_file(path), list[Any]()
+        for _ in range(n_arrays):
+            shape, dtype = _header(mapped)
+            arrays.append(array_in(mapped, dtype, shape, mapped.tell()))
+            end = mapped.tell() + arrays[-1].nbytes
+            mapped.seek(end + -end % _ALIGNED)
+        if mapped.tell() != len(mapped):
+            raise ValueError(f"it goes on after byte {mapped.tell()}")
     except Exception as error:  # of many kinds: numpy reads a header with Python's tokeniser
         raise ModelError(f"{path}: is no index or is damaged ({error}); restore it from a copy, or fit again") from None
     return arrays

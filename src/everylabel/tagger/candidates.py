@@ -66,9 +66,7 @@ class CandidateTable(NamedTuple):
         found.scores[self.documents[kept], rank[rank < k]] = scores[kept]
         return found
 
-    def reserve_for_unseen(
-        self, scores: FloatArray, unseen: NDArray[np.bool_], first: int, every: int
-    ) -> FloatArray:
+    def reserve_for_unseen(self, scores: FloatArray, unseen: NDArray[np.bool_], first: int, every: int) -> FloatArray:
         """Scores by which the u-th best label of `unseen` (a mask of rows) stands at place first + every x u or before.
 
         Its score is raised to just above that of the label whose place it takes. O(rows log rows).
@@ -148,4 +146,4 @@ def _part(
 
 def lengths_of_names(labels: LabelSet) -> LongArray:
     """Words of each label's name."""
-    return np.array([1 + name.count(" ") for name in labels.names], np.int64)
+    return 1 + labels.names.occurrences(" ")

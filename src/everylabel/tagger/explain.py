@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from everylabel.data.columns import TextColumn
 from everylabel.data.dataset import Documents
 from everylabel.methods.base import Method
 from everylabel.methods.evidence import LONGEST_WORD, WINDOW, Clue
@@ -47,18 +48,19 @@ class Evidence(NamedTuple):
 class Training(NamedTuple):
     """What is kept of training documents, in the order in which knn has them; without a title, the text's beginning."""
 
-    ids: list[str]
-    titles: list[str]
+    ids: TextColumn
+    titles: TextColumn
 
     @classmethod
-    def of(cls, ids: list[str], titles: list[str]) -> Training:
-        return cls(list(ids), list(titles))
+    def of(cls, ids: Iterable[str], titles: Iterable[str]) -> Training:
+        return cls(TextColumn.of(ids), TextColumn.of(titles))
 
-    def extended(self, ids: list[str], titles: list[str]) -> Training:
-        return Training(self.ids + list(ids), self.titles + list(titles))
+    def extended(self, ids: Iterable[str], titles: Iterable[str]) -> Training:
+        """With more documents after these, which are shared."""
+        return Training(self.ids.extended(ids), self.titles.extended(titles))
 
     def state(self) -> dict[str, Any]:
-        return {"ids": self.ids, "titles": self.titles}
+        return self._asdict()
 
     @classmethod
     def restored(cls, state: dict[str, Any]) -> Training:

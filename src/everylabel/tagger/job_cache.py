@@ -44,8 +44,9 @@ def read(label: str, about: dict[str, Any], run: Run) -> FittedJob | None:
                 return None
             names = json.loads(str(arrays["names"]))
             rankings = {
-                int(number): {name: Ranking(*(arrays[f"{number}/{name}/{part}"] for part in Ranking._fields))
-                              for name in own}
+                int(number): {
+                    name: Ranking(*(arrays[f"{number}/{name}/{part}"] for part in Ranking._fields)) for name in own
+                }
                 for number, own in names.items()
             }
             seconds = float(arrays["seconds"])

@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-
 from everylabel.data.dataset import Dataset
 from everylabel.methods.base import Method
 from everylabel.parallel import Executor, InTurn, SideBySide
@@ -28,6 +27,7 @@ from everylabel.text.views import Views
 from everylabel.types import Ranking
 
 WHOLE = -1  # in place of a rehearsal's number: the fit on all data
+
 
 @dataclass(frozen=True)
 class Job:
@@ -47,9 +47,7 @@ class Job:
         return new_expert(self.name, self.settings, self.seed)
 
 
-def jobs_of(
-    name: str, settings: Mapping[str, Any], seed: int, rehearsals: Sequence[Rehearsal]
-) -> list[Job]:
+def jobs_of(name: str, settings: Mapping[str, Any], seed: int, rehearsals: Sequence[Rehearsal]) -> list[Job]:
     """All that an expert has to do: the whole fit last, as it is the one that others wait for least."""
     numbers = [i for i, one in enumerate(rehearsals) if not answers_whole(name, one)]
     return [Job(name, settings, seed, number) for number in (*numbers, WHOLE)]
@@ -114,5 +112,3 @@ def joined(parts: Sequence[RankingsByRehearsal], n_rehearsals: int) -> list[dict
         for number, rankings in part.items():
             found[number] |= rankings
     return found
-
-

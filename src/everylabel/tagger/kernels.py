@@ -160,7 +160,15 @@ def describe(
 
 @njit(nogil=True, cache=True)
 def sum_trees(
-    columns: Any, firsts: Any, features: Any, thresholds: Any, missing: Any, left: Any, right: Any, values: Any, out: Any
+    columns: Any,
+    firsts: Any,
+    features: Any,
+    thresholds: Any,
+    missing: Any,
+    left: Any,
+    right: Any,
+    values: Any,
+    out: Any,
 ) -> None:
     """The sum of the trees' values for each row, in the order of the trees, as LightGBM adds them.
 

@@ -159,14 +159,14 @@ class Descriptions:
         lengths[at] = count([words[i] for i in at])
         total = np.concatenate([[0], np.cumsum(lengths[keywords.indices])])
         used = total[1:] - np.repeat(total[keywords.indptr[:-1]], np.diff(keywords.indptr))
-        fits = used + np.repeat(count(labels.names), np.diff(keywords.indptr)) <= room
+        fits = used + np.repeat(count(list(labels.names)), np.diff(keywords.indptr)) <= room
         before = np.concatenate([[0], np.cumsum(fits)])
         return cls(words, keywords, (before[keywords.indptr[1:]] - before[keywords.indptr[:-1]]).astype(np.int32))
 
     def texts(self, labels: LabelSet, used: Any) -> tuple[list[str], list[str]]:
         """Name and keywords, and the given description; `used` says which labels some document has."""
         names = [self._text(labels, label, bool(used[label])) for label in range(len(labels))]
-        return names, [label.description for label in labels.labels]
+        return names, list(labels.descriptions)
 
     def read_keywords(self) -> Csr:
         """Labels x words, only those that fit."""

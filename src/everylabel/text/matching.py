@@ -45,12 +45,8 @@ class MatchConfig:
 
 def label_texts(labels: LabelSet) -> tuple[list[str], IntArray]:
     """Each label's name, alternatives and description, and the label that each of them belongs to."""
-    texts = [
-        [label.name, *label.alternatives, *([label.description] if label.description else [])]
-        for label in labels.labels
-    ]
-    owners = np.repeat(np.arange(len(texts), dtype=np.int32), [len(own) for own in texts])
-    return [text for own in texts for text in own], owners
+    texts, owners = labels.texts()
+    return list(texts), owners
 
 
 def text_of(label: Label) -> str:

@@ -153,7 +153,9 @@ class Stage:
             return None
 
     def damaged(self, why: Exception) -> None:
-        self._say(f"{self.name}: the checkpoint is damaged ({why}); it is ignored, and training starts from the beginning")
+        self._say(
+            f"{self.name}: the checkpoint is damaged ({why}); it is ignored, and training starts from the beginning"
+        )
 
     def save(self) -> None:
         """Write the state, if there is one that can be gone on from. A full disk is said, and training goes on."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -121,15 +121,16 @@ def load_dataset(
     split = own_split(module, source.path, split)
     entries = vocabulary_entries(module, source)
     labels = None if entries is None else label_set(entries, bad)
-    truth = Truth(dict(labels.index) if labels is not None else {}, fixed=labels is not None)
+    places = None if labels is None else labels.index.to_dict()
+    truth = Truth({} if places is None else places, fixed=labels is not None)
     gathered = Gathered()
-    for row in known_rows(module, source, split, labels):
+    for row in known_rows(module, source, split, places):
         gathered.add(row)
         truth.add(row.labels or [])
     numbers = np.arange(len(truth.index))
     if labels is None:
         labels = LabelSet.of(Label(name, name) for name in collected(module, source, split, truth.index))
-        numbers = np.array([labels.index[name] for name in truth.index], np.int64)
+        numbers = labels.index.places(list(truth.index))
     bad.report()
     return Dataset(gathered.documents(), labels, truth.pairs(numbers, len(labels)), name=source.path.name)
 
@@ -266,9 +267,8 @@ def collected(module: Format, source: Source, done: str | None, seen: dict[str, 
     return sorted(ids, key=lambda name: (len(name), name) if name.isdigit() else (1 << 30, name))
 
 
-def known_rows(module: Format, source: Source, split: str, labels: LabelSet | None) -> Iterator[Row]:
-    """The rows whose labels are all in the vocabulary; the others are bad rows."""
-    known = None if labels is None else labels.index
+def known_rows(module: Format, source: Source, split: str, known: Container[str] | None) -> Iterator[Row]:
+    """The rows whose labels are all known, if that is given; the others are bad rows."""
     for row in module.read_documents(source, split):
         unknown = None
         if known is not None and row.labels:

@@ -139,7 +139,7 @@ def write_labels(target: Target) -> None:
 
 def write_split(target: Target, split: str, rows: Iterable[Row]) -> None:
     """Texts are streamed; only the pairs are held until the matrix can be written."""
-    index, truth = target.labels.index, []
+    index, truth = target.labels.index.to_dict(), []
     with created(target.path / f"X.{SHORT[split]}.txt") as out:
         for row in rows:
             out.write(one_line(row.full_text).encode() + b"\n")

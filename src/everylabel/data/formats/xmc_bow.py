@@ -95,7 +95,7 @@ def write_split(target: Target, split: str, rows: Iterable[Row]) -> None:
 
 def write_file(target: Target, rows: Iterable[Row]) -> None:
     """The header needs the number of rows, so the rows are held as text until all are known."""
-    index = target.labels.index
+    index = target.labels.index.to_dict()
     width, packed = 0, []
     for row in rows:
         if row.features is None:

@@ -84,7 +84,7 @@ def write_labels(target: Target) -> None:
 
 
 def write_split(target: Target, split: str, rows: Iterable[Row]) -> None:
-    index = target.labels.index
+    index = target.labels.index.to_dict()
     with created(target.into(f"{SHORT[split]}.json").path) as out:
         for row in rows:
             value: dict[str, object] = {"uid": row.id, "title": row.title, "content": row.text}

@@ -159,5 +159,5 @@ class TextRanker:
 def seen_labels(dataset: Dataset) -> IntArray:
     """Labels with at least one pair, in the order of their ids, so that the order of the vocabulary does not matter."""
     seen = np.flatnonzero(dataset.counts > 0)
-    ids = dataset.labels.ids
+    ids = list(dataset.labels.ids)
     return np.array(sorted(seen, key=lambda label: ids[label]), np.int32)

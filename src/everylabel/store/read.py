@@ -1,0 +1,120 @@
+"""Loading: every array is mapped where it is, nothing is copied, and no code is run.
+
+Sizes of all files are compared with the manifest's, and the checksums of small ones; all checksums on request, which
+reads every byte. A model that is replaced meanwhile is opened again: what is loaded is the old one or the new one.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from everylabel import config
+from everylabel.atomic import clear, is_moving
+from everylabel.data.labels import LabelSet
+from everylabel.errors import ConfigError, ModelError
+from everylabel.registry import method_class
+from everylabel.store.arrays import SMALL, SMALL_FILE, ArrayReader
+from everylabel.store.manifest import MANIFEST, PLAIN, RESTORE, digest, read_json, read_manifest
+from everylabel.store.values import values_of
+
+if TYPE_CHECKING:
+    from everylabel.methods.base import Method, State
+
+TRIES = 100  # each time the model was replaced while it was being opened
+_WAIT, _LONGEST = 0.01, 3.0  # seconds, for a model that is away while it is replaced
+_NO_FIT = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+
+
+class Checked(NamedTuple):
+    files: int
+    bytes: int
+
+
+class _Opened(NamedTuple):
+    manifest: dict[str, Any]
+    labels: LabelSet
+    state: State
+
+
+def load(path: str | Path, *, verify: bool = False) -> Method:
+    """The fitted method in a model folder; a damaged, older or newer one is refused with what to do.
+
+    Cost: a few dozen microseconds an array, whatever its size; with `verify` a sha256 of all bytes.
+    """
+    path = Path(path)
+    opened = _opened(path, verify)
+    try:
+        method = config.build(method_class(opened.manifest["method"]), opened.manifest["config"])
+        return method.restore(opened.labels, opened.state)
+    except (*_NO_FIT, ConfigError) as error:
+        raise ModelError(f"{path}: the model's files do not fit together ({error}); fit it again") from error
+
+
+def check(path: str | Path) -> Checked:
+    """Compare every file with its checksum. Reads all bytes."""
+    path = Path(path)
+    manifest = _manifest(path)
+    for _ in range(TRIES):
+        try:
+            _verify(path, manifest, all_bytes=True)
+            break
+        except ModelError:
+            before, manifest = manifest, _manifest(path)
+            if manifest == before:
+                raise
+    files = manifest["files"]
+    return Checked(1 + len(files), (path / MANIFEST).stat().st_size + sum(file["bytes"] for file in files.values()))
+
+
+def _opened(path: Path, verify: bool) -> _Opened:
+    manifest = _manifest(path)
+    for _ in range(TRIES):
+        try:
+            return _open(path, manifest, verify)
+        except ModelError:
+            before, manifest = manifest, _manifest(path)
+            if manifest == before:
+                raise
+    raise ModelError(f"{path}: is replaced again and again while it is being opened; try again when that has ended")
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    """What there is now. A model that a killed writer has moved away comes back; for a living one we wait."""
+    if not (path / MANIFEST).is_file():
+        target = path.resolve()
+        clear(target)
+        until = time.monotonic() + _LONGEST
+        while not path.exists() and is_moving(target) and time.monotonic() < until:
+            time.sleep(_WAIT)
+    try:
+        return read_manifest(path)
+    except FileNotFoundError:  # it was there a moment ago
+        return read_manifest(path)
+
+
+def _open(path: Path, manifest: dict[str, Any], verify: bool) -> _Opened:
+    _verify(path, manifest, all_bytes=verify)
+    arrays = ArrayReader(path, manifest["arrays"])
+    try:
+        labels = LabelSet.restored(values_of(manifest["labels"], arrays, path))
+        return _Opened(manifest, labels, read_json(path / PLAIN) | values_of(manifest["state"], arrays, path))
+    except OSError as error:
+        raise ModelError(f"{error.filename or path}: cannot be read ({error.strerror or error}); {RESTORE}") from None
+    except _NO_FIT as error:
+        raise ModelError(f"{path}: the model's files do not fit together ({error}); fit it again") from error
+
+
+def _verify(path: Path, manifest: dict[str, Any], *, all_bytes: bool) -> None:
+    for name, expected in manifest["files"].items():
+        file = path / name
+        try:
+            size = file.stat().st_size
+            if size != expected["bytes"]:
+                raise ModelError(f"{file}: is damaged ({size:,} bytes, expected {expected['bytes']:,}); {RESTORE}")
+            small = size < SMALL or name in (SMALL_FILE, PLAIN)  # these are read in any case, or soon
+            if (small or all_bytes) and digest(file) != expected["sha256"]:
+                raise ModelError(f"{file}: is damaged (its checksum differs); {RESTORE}")
+        except OSError:
+            raise ModelError(f"{file}: is missing; the model is incomplete: {RESTORE}") from None
