@@ -57,7 +57,13 @@ def is_floor(name: str) -> bool:
     return name == "popularity"
 
 
-@pytest.fixture(params=CASES, ids=["-".join([name, *settings]) for name, settings in CASES])
+def in_one_worker(case: Case) -> Any:
+    """Its tests share a fit; other methods' may run beside them."""
+    name = "-".join([case[0], *case[1]])
+    return pytest.param(case, id=name, marks=pytest.mark.xdist_group(f"contract {name}"))
+
+
+@pytest.fixture(params=map(in_one_worker, CASES))
 def case(request: pytest.FixtureRequest) -> Case:
     found: Case = request.param
     return found
