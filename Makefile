@@ -6,14 +6,15 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DATA ?= $(EVERYLABEL_DATA)
 
-.PHONY: help setup demo test bench clean
+.PHONY: help setup demo check test test-all bench clean
 
 help:
-	@echo "make demo    fit on the embedded sample, show results by band and the tags of new texts"
-	@echo "make test    ruff, mypy and all tests"
-	@echo "make setup   make $(VENV) with the everylabel command in it (demo and test do this by themselves)"
-	@echo "make bench   run the benchmarks on the data sets in DATA=FOLDER; writes benchmarks/results"
-	@echo "make clean   remove $(VENV) and the caches"
+	@echo "make demo      fit on the embedded sample, show results by band and the tags of new texts"
+	@echo "make test      ruff, mypy and the tests of every promise: a few minutes"
+	@echo "make test-all  the same with the long tests too"
+	@echo "make setup     make $(VENV) with the everylabel command in it (demo and test do this by themselves)"
+	@echo "make bench     run the benchmarks on the data sets in DATA=FOLDER; writes benchmarks/results"
+	@echo "make clean     remove $(VENV) and the caches"
 
 setup: $(STAMP)
 
@@ -35,16 +36,24 @@ demo: setup
 	@echo "== everylabel demo"
 	@$(BIN)/everylabel demo
 
-test: setup
+# Groups of tests side by side, each in one worker (tests/conftest.py); threads that wait must not spin then.
+PYTEST := OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup
+
+check: setup
 	@echo "== ruff check"
 	@$(BIN)/ruff check
 	@echo "== ruff format --check"
 	@$(BIN)/ruff format --check
 	@echo "== mypy"
 	@$(BIN)/mypy
+
+test: setup check
 	@echo "== pytest"
-# Files side by side; threads that wait must not spin then.
-	@OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+	@$(PYTEST)
+
+test-all: setup check
+	@echo "== pytest, with the long tests"
+	@$(PYTEST) -m ''
 
 bench: setup
 	@test -n "$(DATA)" || { echo "bench needs the folder of the data sets: make bench DATA=FOLDER"; exit 2; }

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import pytest
 from tests.cli.conftest import LABELS, TEST, Run, write_data, write_lines
-from tests.evaluate.test_page import HOSTILE, checked, words
+from tests.report.test_page import HOSTILE, checked, words
 
 import everylabel
 from everylabel.data import load_dataset, sample

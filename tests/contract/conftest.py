@@ -1,20 +1,30 @@
 """A toy problem with a provable answer: every label has its own words, and documents are made of their labels' words.
 
 Fourteen labels with different numbers of documents (so that the most popular ones are known), one that no document has.
+Every registered method, fitted on it once.
 """
 
 from __future__ import annotations
 
+import json
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.contract.cases import CASES, Case, Fit, with_model
+from tests.encoders.conftest import make_folder
 
+import everylabel
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
+from everylabel.methods.base import Method
 
 N_LABELS = 14
+LATER = ["penguin", "colony", "steam", "engine", "paddle", "wheel"]  # words of labels that come after the fit
 SYLLABLES = ["ba", "de", "fi", "go", "ku", "la", "me", "ni", "po", "ru", "sa", "te", "vi", "zo"]
 
 
@@ -73,3 +83,37 @@ def toy() -> Toy:
         double=[text_of(answer, rng) for answer in doubles],
         double_answers=[set(answer) for answer in doubles],
     )
+
+
+@pytest.fixture(scope="session")
+def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that knows the toy's words."""
+    words = [word for label in range(N_LABELS) for word in words_of(label)]
+    return make_folder(tmp_path_factory.mktemp("tiny"), words + LATER, dim=64)
+
+
+@pytest.fixture(params=CASES)
+def case(request: pytest.FixtureRequest, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Case:
+    """A method's name and settings."""
+    name, settings = request.param
+    filled = with_model(settings, str(tiny_folder))
+    if filled != settings:
+        monkeypatch.setenv("EVERYLABEL_CACHE", str(tiny_folder.parent / "cache"))  # not the user's own
+    return name, filled
+
+
+@pytest.fixture
+def new(case: Case) -> Fit:
+    """`new()` is an unfitted method."""
+    return lambda: everylabel.method(case[0], **case[1])
+
+
+@pytest.fixture(scope="session")
+def fit_once(toy: Toy) -> Callable[[str, str], Method]:
+    return cache(lambda name, settings: everylabel.method(name, **json.loads(settings)).fit(toy.train))
+
+
+@pytest.fixture
+def fitted(case: Case, fit_once: Callable[[str, str], Method]) -> Method:
+    """Fitted once for all tests: only to be read."""
+    return fit_once(case[0], json.dumps(case[1]))

@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import tomllib
-from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.contract.cases import Case, Fit
 
 import everylabel
 from everylabel import config
@@ -21,63 +20,12 @@ from everylabel.methods.base import Method
 from everylabel.registry import METHODS, method_class
 from everylabel.types import Ranking
 
-# settings under which a method takes another way through its code on a problem this small
-ALSO: list[tuple[str, dict[str, Any]]] = [
-    ("xr-linear", {"leaf_size": 3, "arity": 2, "beam": 4}),
-    ("xr-linear", {"leaf_size": 4, "arity": 16, "matcher_negatives": True, "tfidf": {"title_weight": 2.0}}),
-    ("knn", {"neighbours": 60, "power": 1.0}),
-    ("tagger", {"experts": ["tfidf", "knn", "semantic"], "settings": {"semantic": {"encoder": {"lexical": 64}}}}),
-]
-
-
-def smaller(name: str) -> dict[str, Any]:
-    """Without dimensions and steps that a problem this small does not need: all fits below would take minutes."""
-    found: dict[str, Any] = {}
-    for key, value in config.to_dict(method_class(name)()).items():
-        if isinstance(value, dict) and value.get("lexical", 0) > 64:
-            found[key] = {"lexical": 64}
-        if isinstance(value, dict) and "steps" in value:
-            found[key] = {"steps": 40}
-        if key == "label_encoder":  # the documents' own: a transformer is tested with the encoders
-            found[key] = ""
-        if key == "experts":  # the tagger's: what it plans by itself is tested with the tagger
-            found[key] = ["tfidf", "knn", "svm", "zestxml"]
-    return found
-
-
-CASES: list[tuple[str, dict[str, Any]]] = [(name, smaller(name)) for name in METHODS] + ALSO
 HOSTILE = ["", " \n", "İstanbul ΣΑΣ", "e\u0301\u200d🙂👩🏽", "\ud800 \udc00", "\x00", "a" * 5000, "12 _ __ 中文字"]
-
-Case = tuple[str, dict[str, Any]]
-Fit = Callable[[], Method]
 
 
 def is_floor(name: str) -> bool:
     """Popularity, which does not read the text: what the others must beat."""
     return name == "popularity"
-
-
-@pytest.fixture(params=CASES, ids=["-".join([name, *settings]) for name, settings in CASES])
-def case(request: pytest.FixtureRequest) -> Case:
-    found: Case = request.param
-    return found
-
-
-@pytest.fixture
-def new(case: Case) -> Fit:
-    """`new()` is an unfitted method."""
-    return lambda: everylabel.method(case[0], **case[1])
-
-
-@pytest.fixture(scope="session")
-def fit_once(toy: Any) -> Callable[[str, str], Method]:
-    return cache(lambda name, settings: everylabel.method(name, **json.loads(settings)).fit(toy.train))
-
-
-@pytest.fixture
-def fitted(case: Case, fit_once: Callable[[str, str], Method]) -> Method:
-    """Fitted once for all tests: only to be read."""
-    return fit_once(case[0], json.dumps(case[1]))
 
 
 def assert_identical(one: Ranking, other: Ranking) -> None:

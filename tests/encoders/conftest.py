@@ -21,28 +21,34 @@ LETTERS = [chr(c) for c in range(ord("b"), ord("z") + 1)] + [f"##{chr(c)}" for c
 
 @pytest.fixture(scope="session")
 def made_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_folder(tmp_path_factory.mktemp("tiny"), WORDS)
+
+
+def make_folder(parent: Path, words: list[str], dim: int = 32) -> Path:
+    """A random model that knows the words, and all others by their letters."""
     import torch
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
     from transformers import BertConfig, BertModel, BertTokenizerFast
 
-    vocabulary = list(dict.fromkeys(SPECIAL + WORDS + LETTERS))
-    bare, folder = tmp_path_factory.mktemp("bare"), tmp_path_factory.mktemp("tiny")
+    vocabulary = list(dict.fromkeys(SPECIAL + words + LETTERS))
+    bare, folder = parent / "bare", parent / "model"
+    bare.mkdir()
     (bare / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
     BertTokenizerFast(vocab=str(bare / "vocab.txt"), model_max_length=64).save_pretrained(bare)
     settings = BertConfig(
         vocab_size=len(vocabulary),
-        hidden_size=32,
+        hidden_size=dim,
         num_hidden_layers=2,
         num_attention_heads=2,
-        intermediate_size=64,
+        intermediate_size=2 * dim,
         max_position_embeddings=64,
         initializer_range=0.2,
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         BertModel(settings).save_pretrained(bare)
-    parts: list[Any] = [Transformer(str(bare)), Pooling(32, pooling_mode="mean"), Normalize()]
+    parts: list[Any] = [Transformer(str(bare)), Pooling(dim, pooling_mode="mean"), Normalize()]
     SentenceTransformer(modules=parts, device="cpu").save(str(folder))
     return folder
 

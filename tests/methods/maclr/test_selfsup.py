@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.methods import selfsup_toy as toy
-from tests.methods.selfsup_toy import DATA, LABELS, NAMES, New
+from tests.methods.maclr import selfsup_toy as toy
+from tests.methods.maclr.selfsup_toy import DATA, LABELS, NAMES, New
 
 from everylabel.data.dataset import Dataset, Documents, pairs_from_lists
 from everylabel.methods.maclr.selfsup import Batch, Learner, StageOne

@@ -11,7 +11,7 @@ from unittest.mock import create_autospec
 
 import numpy as np
 import pytest
-from tests.methods.selfsup_toy import ALL, DATA, LABELS, METHODS, NAMES
+from tests.methods.maclr.selfsup_toy import ALL, DATA, LABELS, METHODS, NAMES
 
 from everylabel.data.dataset import Dataset, Documents, pairs_from_lists
 from everylabel.encoders.base import EncoderConfig

@@ -1,0 +1,37 @@
+"""Each kernel is compiled once for all workers of a run, by the first one that needs it; the others read it from disk.
+
+Numba's cache beside the sources is shared by all processes, but does not expect two that compile the same: both take
+the minute, and as an index is written before what it points to, a third may read what belongs to other types.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.dispatcher import Dispatcher
+
+
+def compile_in_turn() -> None:
+    """A lock a kernel, from the look into the cache until what was compiled is in it.
+
+    A kernel's lock is taken while those that call it are held, never the other way round: nobody waits in a circle.
+    Numba's own lock comes first, as threads of one process would otherwise wait for each other.
+    """
+    usual = Dispatcher.compile
+
+    def compile_(self: Dispatcher, signature: Any) -> Any:
+        with global_compiler_lock, FileLock(lock_of(self.py_func)):
+            return usual(self, signature)
+
+    Dispatcher.compile = compile_
+
+
+def lock_of(function: Any) -> Path:
+    code = function.__code__
+    name = hashlib.sha256(f"{code.co_filename}:{code.co_firstlineno}".encode()).hexdigest()[:16]
+    return Path(tempfile.gettempdir(), f"everylabel-kernel-{name}.lock")
