@@ -36,7 +36,8 @@ class ProductIndex:
         return cls(index, longest)
 
     def with_rows(self, ids: IntArray, rows: FloatArray) -> ProductIndex:
-        """One more index, which has these too. Rows longer than the longest of the others count as of its length: all the others would have to change."""
+        """One more index, which has these too. Rows longer than the longest of the others count as of its length: all
+        the others would have to change."""
         lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
         rows = rows * np.minimum(1, self.longest / np.maximum(lengths, 1e-12)).astype(np.float32)
         more = np.sqrt(np.maximum(self.longest**2 - np.square(rows, dtype=np.float64).sum(axis=1), 0))

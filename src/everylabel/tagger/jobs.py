@@ -1,8 +1,8 @@
 """The unit of a tagger's fit: one expert, fitted for one rehearsal or on everything, and what it says there.
 
 What a rehearsal needs depends on the expert. One that does not look at pairs is the same in the rehearsal as later. One
-whose labels are learned independently of each other needs no second fit for hidden labels, if the held-out documents are
-none of the training documents: hidden labels are taken out of its ranking. One that learns from label texts what goes
+whose labels are learned independently of each other needs no second fit for hidden labels, if held-out documents are no
+training documents: hidden labels are taken out of its ranking. One that learns from label texts what goes
 with what must be fitted without the hidden labels' pairs. So the job of a whole fit also answers for those rehearsals
 that need no fit of their own. A job is a value: it can run here, beside others, or on another machine, and its result
 is in the store's format, which is what an interrupted fit goes on from (job_cache.py).

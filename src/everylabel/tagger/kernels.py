@@ -173,7 +173,7 @@ def sum_trees(
     """The sum of the trees' values for each row, in the order of the trees, as LightGBM adds them.
 
     Nodes of tree t begin at firsts[t]; a child below 0 is a leaf, -1 - its place among the tree's leaves, whose values
-    begin at firsts[t] + t. `missing` of a node: where a value that is not there goes, 1 left, 0 right, 2: it counts as 0.
+    begin at firsts[t] + t. `missing` of a node: where a value that is not there goes, 1 left, 0 right; 2: it is 0.
     """
     for row in range(len(columns)):
         x = columns[row]

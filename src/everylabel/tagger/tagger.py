@@ -239,7 +239,7 @@ class Tagger(Method):
                 results = list(executor_of(choice.name, run).map(work, jobs))
                 watched.before = sum(result.seconds for result in results if result.from_cache)
             found += [result.rankings for result in results]
-            self.experts_ |= {choice.name: result.expert for result in results if result.expert is not None}
+            (self.experts_[choice.name],) = (result.expert for result in results if result.expert is not None)
         with clock.watch("blend"):
             self._blend_experts(dataset, rehearsed, joined(found, len(rehearsed)), run)
 
