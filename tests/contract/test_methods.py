@@ -17,7 +17,7 @@ from everylabel import config
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
 from everylabel.errors import ConfigError, DataError, NotFittedError
 from everylabel.methods.base import Method
-from everylabel.registry import METHODS, method_class
+from everylabel.registry import method_class
 from everylabel.types import Ranking
 
 HOSTILE = ["", " \n", "İstanbul ΣΑΣ", "e\u0301\u200d🙂👩🏽", "\ud800 \udc00", "\x00", "a" * 5000, "12 _ __ 中文字"]

@@ -16,7 +16,7 @@ from tests.train.conftest import Said
 from everylabel.data.dataset import Documents
 from everylabel.encoders.base import Tokens
 from everylabel.train import batches
-from everylabel.train.batches import Corpus, drawn, interleaved, split_heads, without
+from everylabel.train.batches import Corpus, epoch_rows, interleaved, split_heads, without
 
 ROWS = st.lists(st.lists(st.integers(0, 9), max_size=6), max_size=8)
 
@@ -145,7 +145,7 @@ def test_interleaved_is_adding_rows(rows: list[tuple[list[int], list[int]]]) -> 
 @given(n=st.integers(1, 40), size=st.integers(1, 50), epoch=st.integers(0, 3), seed=st.integers(0, 9))
 def test_no_row_is_drawn_twice_in_an_epoch(n: int, size: int, epoch: int, seed: int) -> None:
     n_batches = max(1, n // size)
-    parts = [drawn(n, size, epoch * n_batches + i, seed) for i in range(n_batches)]
+    parts = [epoch_rows(n, size, epoch * n_batches + i, seed) for i in range(n_batches)]
     assert {len(part) for part in parts} == {min(size, n)}
     together = np.concatenate(parts)
     assert len(set(together.tolist())) == len(together)
@@ -154,8 +154,10 @@ def test_no_row_is_drawn_twice_in_an_epoch(n: int, size: int, epoch: int, seed: 
 
 
 def test_every_epoch_is_another_permutation() -> None:
-    epochs = [np.concatenate([drawn(30, 10, 3 * epoch + i, seed=1) for i in range(3)]).tolist() for epoch in range(3)]
+    epochs = [
+        np.concatenate([epoch_rows(30, 10, 3 * epoch + i, seed=1) for i in range(3)]).tolist() for epoch in range(3)
+    ]
     assert all(sorted(epoch) == list(range(30)) for epoch in epochs)
     assert len({tuple(epoch) for epoch in epochs}) == 3
-    assert drawn(30, 10, 4, seed=1).tolist() == epochs[1][10:20]
-    assert drawn(30, 10, 4, seed=2).tolist() != epochs[1][10:20]
+    assert epoch_rows(30, 10, 4, seed=1).tolist() == epochs[1][10:20]
+    assert epoch_rows(30, 10, 4, seed=2).tolist() != epochs[1][10:20]

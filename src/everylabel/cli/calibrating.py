@@ -9,7 +9,7 @@ import numpy as np
 
 from everylabel.cli.scoring import match_labels, rank_all
 from everylabel.data import Dataset, available_splits, load_dataset
-from everylabel.data.splits import drawn, hold_out_documents
+from everylabel.data.splits import hold_out_documents, sample_by_id
 from everylabel.errors import DataError
 from everylabel.methods.base import Method
 from everylabel.methods.calibrate import DEPTH, Calibration
@@ -40,7 +40,7 @@ def calibrate(method: Method, documents: Dataset) -> str:
     if len(labelled) < FEWEST:
         return f"not calibrated: {len(labelled)} labelled documents held out, at least {FEWEST} are needed"
     ranking = rank_all(method, documents, min(DEPTH, len(method.labels_)))
-    one = labelled[drawn([documents.documents.ids[i] for i in labelled], 0.5, None, method.random_state)]
+    one = labelled[sample_by_id([documents.documents.ids[i] for i in labelled], 0.5, None, method.random_state)]
     try:
         before, after = _errors(ranking, pairs, one, np.setdiff1d(labelled, one))
         method.calibrate(documents, ranking)

@@ -81,12 +81,12 @@ def report(
 def _labelled(data: Path, split: str, on_bad_row: Any, at_most: int | None) -> Dataset:
     """The documents to report on; without one true label there is nothing to say."""
     from everylabel.data import load_dataset
-    from everylabel.data.splits import drawn
+    from everylabel.data.splits import sample_by_id
     from everylabel.errors import DataError
 
     dataset = load_dataset(data, split, on_bad_row=on_bad_row)
     if at_most is not None and at_most < len(dataset):
-        dataset = dataset.subset(drawn(dataset.documents.ids, None, at_most, SEED))
+        dataset = dataset.subset(sample_by_id(dataset.documents.ids, None, at_most, SEED))
     if dataset.pairs is None or dataset.pairs.nnz == 0:
         raise DataError(
             f"{data}: a report compares suggestions with true labels, and none of the {len(dataset):,} documents of "

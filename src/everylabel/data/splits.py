@@ -23,7 +23,7 @@ def hold_out_documents(
     dataset: Dataset, share: float | None = None, count: int | None = None, seed: int = 0
 ) -> tuple[Dataset, Dataset]:
     """(training, held out); both keep the order of the rows."""
-    chosen = drawn(dataset.documents.ids, share, count, seed)
+    chosen = sample_by_id(dataset.documents.ids, share, count, seed)
     held = np.zeros(len(dataset), bool)
     held[chosen] = True
     return dataset.subset(np.flatnonzero(~held)), dataset.subset(np.flatnonzero(held))
@@ -37,13 +37,13 @@ def hold_out_labels(
     The documents stay, also those left without a label; their texts may be used, as the labels' names may.
     """
     seen = np.flatnonzero(dataset.counts)
-    chosen = seen[drawn([dataset.labels[int(i)].id for i in seen], share, count, seed)]
+    chosen = seen[sample_by_id([dataset.labels[int(i)].id for i in seen], share, count, seed)]
     return dataset.with_pairs(of_labels(dataset.required_pairs, chosen, keep=False)), chosen
 
 
 def keep_label_share(dataset: Dataset, share: float, seed: int = 0) -> tuple[Dataset, LongArray]:
     """Few-shot by labels (MACLR, tables 3 and 4): all pairs of a share of the whole label set, and no others."""
-    chosen = drawn(dataset.labels.ids, share, None, seed)
+    chosen = sample_by_id(dataset.labels.ids, share, None, seed)
     return dataset.with_pairs(of_labels(dataset.required_pairs, chosen, keep=True)), chosen
 
 
@@ -76,7 +76,7 @@ def of_labels(pairs: Csr, chosen: LongArray, keep: bool) -> Csr:
     return kept
 
 
-def drawn(ids: Sequence[str], share: float | None, count: int | None, seed: int) -> LongArray:
+def sample_by_id(ids: Sequence[str], share: float | None, count: int | None, seed: int) -> LongArray:
     """Sorted positions of a random part of the ids."""
     order = np.argsort(ranks(ids), kind="stable")
     size = size_of(len(ids), share, count)

@@ -254,10 +254,11 @@ def nearest_rows(
 ) -> None:
     """The owners of the rows behind inverted lists with the largest positive dot product with each vector.
 
-    `owners` is sorted; the best of an owner's rows counts. All products of two features are above 0. Where the lists
-    touch few of the rows, only those are looked at: a vocabulary of a million costs a short text nothing.
+    `owners` is sorted; the best of an owner's rows counts. All products of two features are above 0. Lists have one
+    scale, or each its own. Where they touch few of the rows, only those are looked at: a vocabulary of a million costs
+    a short text nothing.
     """
-    starts, nodes, weights, _ = lists
+    starts, nodes, weights, scales = lists
     n_rows = len(owners)
     totals = np.zeros(n_rows, np.float32)
     for d in range(len(indptr) - 1):
@@ -267,16 +268,17 @@ def nearest_rows(
         if 8 * entries < n_rows:
             touched, n = np.empty(entries, np.int64), 0
             for i in range(indptr[d], indptr[d + 1]):
+                value = values[i] * scales[indices[i] if len(scales) > 1 else 0]
                 for e in range(starts[indices[i]], starts[indices[i] + 1]):
                     row = nodes[e]
                     if totals[row] == 0:
                         touched[n] = row
                         n += 1
-                    totals[row] += values[i] * np.float32(weights[e])
+                    totals[row] += value * np.float32(weights[e])
             size = _best_of_touched(np.sort(touched[:n]), totals, owners, out_ids[d], out_scores[d])
         else:
             for i in range(indptr[d], indptr[d + 1]):
-                _walk_list(lists, indices[i], values[i], totals)
+                _walk_list(lists, indices[i], values[i] * scales[indices[i] if len(scales) > 1 else 0], totals)
             size = _best_of_all(totals, owners, out_ids[d], out_scores[d])
             totals[:] = 0
         _sort_heap(out_ids[d], out_scores[d], size)

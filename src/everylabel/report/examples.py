@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from everylabel.data.bands import BANDS, band_of, in_band
 from everylabel.data.dataset import Documents, Label
-from everylabel.data.splits import drawn
+from everylabel.data.splits import sample_by_id
 from everylabel.metrics.ranking import Hits
 from everylabel.types import Ranking
 
@@ -81,7 +81,7 @@ def choose(
         n_found = (hits.hit[:, :k] & mask[hits.ids[:, :k]]).sum(axis=1)
         for found, fits in ((True, n_found > 0), (False, n_found < n_true)):
             rows = np.flatnonzero(fits & free)
-            at = rows[drawn([ids[int(row)] for row in rows], None, min(each, len(rows)), seed)]
+            at = rows[sample_by_id([ids[int(row)] for row in rows], None, min(each, len(rows)), seed)]
             free[at] = False
             chosen += [Choice(int(row), band, found) for row in at]
     return chosen

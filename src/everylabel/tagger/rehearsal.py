@@ -15,7 +15,7 @@ import numpy as np
 
 from everylabel.data.bands import BANDS
 from everylabel.data.dataset import Dataset, LabelSet, pairs_in
-from everylabel.data.splits import drawn, of_labels, ranks
+from everylabel.data.splits import of_labels, ranks, sample_by_id
 from everylabel.types import Csr, LongArray
 
 LEAST_DEV = 300  # labelled documents of a dev split that is enough by itself
@@ -63,7 +63,7 @@ def _folds(rows: LongArray, ids: list[str], seed: int) -> list[LongArray]:
     if len(rows) < LEAST_ROWS:
         return []
     if len(rows) > CROSS_FITTED:
-        return [rows[drawn(ids, None, min(MOST_HELD, len(rows) // 5), seed)]]
+        return [rows[sample_by_id(ids, None, min(MOST_HELD, len(rows) // 5), seed)]]
     part = np.random.default_rng(seed).permutation(len(rows))[ranks(ids)] % FOLDS
     return [rows[part == fold] for fold in range(FOLDS)]
 
@@ -71,7 +71,7 @@ def _folds(rows: LongArray, ids: list[str], seed: int) -> list[LongArray]:
 def _some(held: Dataset, seed: int) -> Dataset:
     rows = np.flatnonzero(np.diff(held.required_pairs.indptr))
     ids = [held.documents.ids[i] for i in rows]
-    return _in_order(held, rows[drawn(ids, None, min(MOST_HELD, len(rows)), seed)])
+    return _in_order(held, rows[sample_by_id(ids, None, min(MOST_HELD, len(rows)), seed)])
 
 
 def _in_order(dataset: Dataset, rows: LongArray) -> Dataset:
@@ -87,7 +87,7 @@ def _hidden(train: Dataset, in_all: LongArray, seed: int) -> tuple[Dataset, Long
     counts = train.counts
     rare = np.flatnonzero((counts > 0) & (in_all < BANDS["head"][0]))
     n = min(MOST_HIDDEN, round(HIDDEN_SHARE * len(rare)), int((counts > 0).sum()) - 1)
-    chosen = rare[drawn([train.labels[int(i)].id for i in rare], None, max(n, 0), seed)]
+    chosen = rare[sample_by_id([train.labels[int(i)].id for i in rare], None, max(n, 0), seed)]
     kept: Csr = of_labels(train.required_pairs, chosen, keep=False)
     if kept.nnz == 0:
         return train, chosen[:0]

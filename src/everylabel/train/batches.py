@@ -94,7 +94,7 @@ def without(tokens: Tokens, starts: LongArray, sizes: LongArray) -> Tokens:
     return Tokens(tokens.ids[keep], np.concatenate([[0], np.cumsum(tokens.lengths - sizes)]))
 
 
-def drawn(n: int, size: int, number: int, seed: int) -> LongArray:
+def epoch_rows(n: int, size: int, number: int, seed: int) -> LongArray:
     """Rows of batch `number`: every epoch is a permutation of all n rows, cut into batches; sorted in none."""
     size = min(size, n)
     per_epoch = max(1, n // size)

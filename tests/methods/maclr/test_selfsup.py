@@ -14,7 +14,7 @@ from tests.methods.maclr.selfsup_toy import DATA, LABELS, NAMES, New
 from everylabel.data.dataset import Dataset, Documents, pairs_from_lists
 from everylabel.methods.maclr.selfsup import Batch, Learner, StageOne
 from everylabel.text.matching import LabelMatcher, MatchConfig
-from everylabel.train.batches import Corpus, drawn
+from everylabel.train.batches import Corpus, epoch_rows
 from everylabel.types import IntArray
 
 learner = toy.learner
@@ -198,7 +198,7 @@ def test_documents_of_one_cluster_are_positives(learner: New) -> None:
     assert 1 < n_clusters <= 3
     assert pairs.mask.sum() == (np.bincount(stage.clusters) ** 2).sum()
     assert np.diag(pairs.mask).all()
-    rows = drawn(24, 24, 0, made.seed)
+    rows = epoch_rows(24, 24, 0, made.seed)
     assert texts_in(pairs.y, made) == [DATA.documents.titles[i] for i in rows]
     np.testing.assert_array_equal(pairs.mask, stage.clusters[rows][:, None] == stage.clusters[rows])
     later = stage(20, rng()).pairs["titles"]

@@ -19,7 +19,7 @@ from torch.nn import functional
 from everylabel.encoders.base import Tokens
 from everylabel.methods.depl.dual import Dual, bce, joint_bce, linear
 from everylabel.run import QUIET, Run
-from everylabel.train.batches import drawn
+from everylabel.train.batches import epoch_rows
 from everylabel.train.config import TrainConfig
 from everylabel.train.loop import Group, train
 from everylabel.types import Csr, FloatArray, IntArray, LongArray
@@ -78,7 +78,7 @@ class DualLearner:
         truth, columns = self.pairs.truth[:, : self.pairs.n_seen], np.arange(self.pairs.n_seen, dtype=np.int32)
 
         def batches(number: int, _rng: np.random.Generator) -> Batch:
-            rows = drawn(self.pairs.documents.n_rows, learn.batch_size, number, self.seed)
+            rows = epoch_rows(self.pairs.documents.n_rows, learn.batch_size, number, self.seed)
             return Batch(self.pairs.documents.take(rows), columns, truth[rows].toarray().astype(np.float32))
 
         layers = [*self.dual.document.parameters(), *self.head.parameters()]
@@ -147,7 +147,7 @@ class LabelSets:
     seed: int
 
     def __call__(self, number: int, rng: np.random.Generator) -> Batch:
-        rows = drawn(self.pairs.documents.n_rows, self.batch_size, number, self.seed)
+        rows = epoch_rows(self.pairs.documents.n_rows, self.batch_size, number, self.seed)
         columns = self.columns(rows, rng)
         truth = self.pairs.truth[rows][:, columns].toarray().astype(np.float32)
         return Batch(self.pairs.documents.take(rows), columns, truth, self.texts.take(columns, rng))

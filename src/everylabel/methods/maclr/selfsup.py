@@ -16,7 +16,7 @@ from everylabel.methods.tower import Tower, Towers
 from everylabel.run import QUIET, Run
 from everylabel.text.matching import LabelMatcher, MatchConfig, label_texts
 from everylabel.text.views import Views
-from everylabel.train.batches import Corpus, drawn
+from everylabel.train.batches import Corpus, epoch_rows
 from everylabel.train.clusters import spherical_kmeans
 from everylabel.train.config import TrainConfig
 from everylabel.train.loop import Group, train
@@ -147,7 +147,7 @@ class Learner:
         steps, before = self.steps(len(rows)), self.before if share < 1 else None
 
         def batches(number: int, rng: np.random.Generator) -> Batch:
-            at = drawn(len(rows), self.config.batch_size, number, self.seed)
+            at = epoch_rows(len(rows), self.config.batch_size, number, self.seed)
             own = [labels[indptr[rows[i]] : indptr[rows[i] + 1]] for i in at]
             random = others[rng.integers(len(others), size=self.config.label_negatives)]
             columns = np.unique(np.concatenate([*own, random])).astype(np.int32)
@@ -213,7 +213,7 @@ class StageOne:
         config, corpus = self.learner.config, self.corpus
         if config.clustering:
             self.update(number, rng)
-        rows = drawn(len(corpus), config.batch_size, number, self.learner.seed)
+        rows = epoch_rows(len(corpus), config.batch_size, number, self.learner.seed)
         pairs = getattr(self, config.task)(rows, rng)
         if not config.label_regularisation:
             return Batch(pairs)

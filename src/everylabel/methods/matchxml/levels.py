@@ -20,7 +20,7 @@ from everylabel.encoders.base import Encoder, Tokens
 from everylabel.linear.ranker import documents_of_nodes
 from everylabel.linear.solver import Features, SolverConfig, train_level
 from everylabel.run import QUIET, Run
-from everylabel.train.batches import drawn
+from everylabel.train.batches import epoch_rows
 from everylabel.train.config import TrainConfig
 from everylabel.train.loop import Group, train
 from everylabel.train.losses import of_positives, squared_hinge, supervised_contrastive
@@ -133,7 +133,7 @@ class Shortlists:
 
     def __call__(self, number: int, rng: np.random.Generator) -> Batch:
         config = self.levels.config
-        rows = drawn(self.levels.tokens.n_rows, config.batch_size, number, self.levels.seed)
+        rows = epoch_rows(self.levels.tokens.n_rows, config.batch_size, number, self.levels.seed)
         lists, n_own = [], []
         for row in rows:
             own = self.own.indices[self.own.indptr[row] : self.own.indptr[row + 1]]

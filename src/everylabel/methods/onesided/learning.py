@@ -20,7 +20,7 @@ from everylabel.encoders.base import Tokens
 from everylabel.methods.depl.dual_learning import FEWEST, MOST, STATIC_LR, TRANSFORMER_LR
 from everylabel.methods.onesided.module import DocumentSide, LabelModule, Read, Seen
 from everylabel.run import QUIET, Run
-from everylabel.train.batches import drawn
+from everylabel.train.batches import epoch_rows
 from everylabel.train.config import TrainConfig
 from everylabel.train.loop import Group, train
 from everylabel.train.losses import decoupled_softmax
@@ -81,10 +81,10 @@ class Batches:
         if self.watch is not None and number in self.marks:
             self.history.append(self.watch(number))
         size, seed = self.method.learn.batch_size, self.method.random_state
-        rows = drawn(self.pairs.documents.n_rows, size, number, seed)
+        rows = epoch_rows(self.pairs.documents.n_rows, size, number, seed)
         labels = np.empty(0, np.int64)
         if self.method.auxiliary > 0:
-            labels = drawn(self.n_texts, len(rows), number, seed + 1)
+            labels = epoch_rows(self.n_texts, len(rows), number, seed + 1)
         columns = self.columns(rows, labels, rng)
         truth = np.zeros((len(rows) + len(labels), len(columns)), bool)
         truth[: len(rows)] = self.pairs.truth[rows][:, columns].toarray() > 0

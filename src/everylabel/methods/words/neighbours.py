@@ -57,7 +57,7 @@ class NearestNeighbours(Method):
     def _fit(self, dataset: Dataset, run: Run) -> None:
         views = Views.in_run(dataset.documents, run)
         self.features_, X = views.fitted_tfidf(self.tfidf, run)
-        self.lists_ = views.once(("inverted lists", self.features_.key), lambda: InvertedLists.of(X))
+        self.lists_ = views.once(("inverted lists", self.features_.key), lambda: InvertedLists.of(X, compact=True))
         self.pairs_ = dataset.required_pairs
 
     def with_documents(self, views: Views, pairs: Csr, labels: LabelSet, counts: LongArray) -> NearestNeighbours:
@@ -76,7 +76,7 @@ class NearestNeighbours(Method):
     def nearest(self, views: Views) -> Ranking:
         """The most similar training documents: their numbers, and the similarity."""
         model = self.model_
-        key = ("neighbours", Same(model.lists_.lists.data), model.features_.key, self.neighbours, self.words)
+        key = ("neighbours", Same(model.lists_.weights), model.features_.key, self.neighbours, self.words)
         return views.once(key, lambda: model._nearest(views))
 
     def evidence(self, views: Views, label: int) -> Iterator[Clue]:

@@ -38,7 +38,7 @@ import numpy as np
 
 from everylabel import config
 from everylabel.data.dataset import Dataset, Documents, LabelSet, contains
-from everylabel.data.splits import drawn, hold_out_labels, of_labels
+from everylabel.data.splits import hold_out_labels, of_labels, sample_by_id
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError, DataError
 from everylabel.methods.base import Method, State
@@ -190,7 +190,7 @@ class Xml0(Method):
         reader = tower.encoder if not self.label_encoder else load_encoder(self._label_encoder)
         self.reader_ = reader.state() if self.label_encoder else {}
         vectors = label_vectors(reader, labels)
-        yardstick = drawn(labels.ids, None, min(len(labels), YARDSTICK), self.random_state)
+        yardstick = sample_by_id(labels.ids, None, min(len(labels), YARDSTICK), self.random_state)
         unseen = np.flatnonzero(dataset.counts == 0)
         self.weight_ = 0.5 if self.weight is None else self.weight
         self.unseen_ = NO_REHEARSAL
@@ -242,7 +242,7 @@ class Xml0(Method):
         """Labels that nobody has used, a sample of many: they stand beside the hidden ones, as in a ranking."""
         unseen = np.flatnonzero(dataset.counts == 0)
         ids = [dataset.labels[int(i)].id for i in unseen]
-        return unseen[drawn(ids, None, min(len(unseen), MOST_HIDDEN), self.random_state)]
+        return unseen[sample_by_id(ids, None, min(len(unseen), MOST_HIDDEN), self.random_state)]
 
     def _predicted(self, views: Views) -> list[Predicted]:
         found = ranked_of(self.base_, views, self.cap, self.counts_ > 0)
@@ -331,7 +331,7 @@ def rehearsal_of(
     pairs = dataset.required_pairs
     labelled = np.flatnonzero(np.diff(pairs.indptr))
     count = min(MOST_HELD, max(1, round(held_share * len(labelled))))
-    held = labelled[drawn([dataset.documents.ids[i] for i in labelled], None, count, seed)]
+    held = labelled[sample_by_id([dataset.documents.ids[i] for i in labelled], None, count, seed)]
     rest = np.setdiff1d(np.arange(len(dataset)), held)
     n_seen = int((dataset.counts > 0).sum())
     n_hidden = min(MOST_HIDDEN, n_seen - 1, max(1, round(hidden_share * n_seen)))
