@@ -1,0 +1,47 @@
+"""How the benchmarks fit: watched by a reporter, and going on where an interrupted fit stopped."""
+
+from __future__ import annotations
+
+import copy
+import json
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from everylabel.data import Dataset
+    from everylabel.methods.base import Method
+    from everylabel.progress import Reporter
+
+M = TypeVar("M", bound="Method")
+Trained = dict[str, dict[str, float]]
+
+
+def fit(
+    method: Any, train: Dataset, reporter: Reporter, *, dev: Dataset | None = None, keep: Path | None = None
+) -> Trained:
+    """Fits; the steps and seconds of each training in it, if there is a folder to `keep` checkpoints in.
+
+    Without one nothing of training is imported: no torch in the memory of methods that need none.
+    """
+    from everylabel.progress import reporting
+
+    with ExitStack() as around:
+        around.enter_context(reporting(reporter))
+        if keep is None:
+            method.fit(train) if dev is None else method.fit(train, dev)
+            return {}
+        from everylabel.train.checkpoint import checkpointing
+
+        checkpoints = around.enter_context(checkpointing(keep, repr(method)))
+        method.fit(train) if dev is None else method.fit(train, dev)
+        lasts = {curve.stem: json.loads(curve.read_text().splitlines()[-1]) for curve in checkpoints.curves}
+    return {stage: {"steps": last["step"], "seconds": last["seconds"]} for stage, last in lasts.items()}
+
+
+def with_changes(fitted: M, changes: dict[str, Any]) -> M:
+    """The same fitted method with other settings of ranking: what was learned is shared."""
+    other = copy.copy(fitted)
+    for name, value in changes.items():
+        setattr(other, name, value)
+    return other
