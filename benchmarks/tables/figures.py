@@ -1,4 +1,4 @@
-"""Pictures of results: python -m benchmarks.figures
+"""Pictures of results: python -m benchmarks.tables.figures
 
 Macro-F1 by how often a label was seen, and what each band adds to P@5; unseen labels while training, their vectors
 before and after, and overall against zero-shot quality. Of the first seed of each row that was run.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.quality import cell_name
 from benchmarks.record import RESULTS, read_result
+from benchmarks.rows import cell_name
 from everylabel.metrics.scores import Scores
 from everylabel.report.plots import (
     band_plot,
@@ -32,7 +32,7 @@ TRADED = {
 
 def found(rows: dict[str, str]) -> dict[str, Any]:
     """The results that are there, by the name they have in a picture."""
-    records = {name: read_result(cell_name(row, 0, "test")) for name, row in rows.items()}
+    records = {name: read_result(cell_name(row, 0)) for name, row in rows.items()}
     return {name: record for name, record in records.items() if record is not None}
 
 
