@@ -46,28 +46,27 @@ def rankings_section() -> str:
         "share of documents with the same labels in the same order; equal labels: the share of ranks with the same "
         f"label; scores: the largest difference of a label's at the same rank. {_commits(part)}"
     )
-    return section("The same rankings, eurlex57k", _agreement(part), notes, _conditions())
+    return section("The same rankings, eurlex57k", _agreement(part, timed=True), notes, _conditions())
 
 
 def sample_section() -> str:
     part = _part("sample")
-    notes = (
-        f"Every method on the embedded sample, with little training; its test documents. {_commits(part)}"
-        if part
-        else ""
-    )
-    return section("The same rankings, the sample", _agreement(part), notes, _conditions()) if part else ""
+    if not part:
+        return ""
+    notes = f"Every method on the embedded sample, with little training; its test documents. {_commits(part)}"
+    return section("The same rankings, the sample", _agreement(part, timed=False), notes, _conditions())
 
 
-def _agreement(part: dict[str, Any]) -> str:
+def _agreement(part: dict[str, Any], *, timed: bool) -> str:
+    """`timed`: where fits are long enough for their seconds to say something."""
     rows = []
     for name, found in part["methods"].items():
         shares = [percent(found["equal_rows"]), percent(found["equal_ids"])]
         quality = [percent(value) for value in found["nDCG@5"]]
-        seconds = [f"{value:.1f}" for key in ("fit_seconds", "rank_seconds") for value in found[key]]
+        seconds = [f"{value:.1f}" for key in ("fit_seconds", "rank_seconds") for value in found[key]] if timed else []
         rows.append([name, *shares, f"{found['largest_score_difference']:.1g}", *quality, *seconds])
-    pairs = [f"{what}{when}" for what in ("nDCG@5", "fit s", "rank s") for when in (", before", ", after")]
-    return table(["method", "equal rows %", "equal labels %", "scores", *pairs], rows)
+    pairs = [f"{what}, {when}" for what in ("nDCG@5", "fit s", "rank s") for when in ("before", "after")]
+    return table(["method", "equal rows %", "equal labels %", "scores", *(pairs if timed else pairs[:2])], rows)
 
 
 def _part(name: str) -> dict[str, Any]:
