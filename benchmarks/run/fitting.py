@@ -6,7 +6,10 @@ import copy
 import json
 from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from benchmarks.run.watch import Watch, size_mb
 
 if TYPE_CHECKING:
     from everylabel.data import Dataset
@@ -37,6 +40,19 @@ def fit(
         method.fit(train) if dev is None else method.fit(train, dev)
         lasts = {curve.stem: json.loads(curve.read_text().splitlines()[-1]) for curve in checkpoints.curves}
     return {stage: {"steps": last["step"], "seconds": last["seconds"]} for stage, last in lasts.items()}
+
+
+def saved_and_loaded(method: Method, watch: Watch) -> tuple[Method, float]:
+    """As a user has it: read from a folder; and the folder's size in MB."""
+    import everylabel
+
+    with TemporaryDirectory() as temporary:
+        model = Path(temporary) / "model"
+        with watch("save"):
+            method.save(model)
+        model_mb = size_mb(model)
+        with watch("load"):
+            return everylabel.load(model), model_mb
 
 
 def with_changes(fitted: M, changes: dict[str, Any]) -> M:

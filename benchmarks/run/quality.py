@@ -14,16 +14,15 @@ documents only: other cells find the vectors of frozen transformers in the cache
 from __future__ import annotations
 
 import shutil
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.record import WORK, read_result, write_result
 from benchmarks.rows import all_rows, cell_name, read_row
 from benchmarks.run.command import data_folder, data_parser, start, use_own_cache
-from benchmarks.run.fitting import fit
+from benchmarks.run.fitting import fit, saved_and_loaded
 from benchmarks.run.shown import keep_ranking, load_train, ranking_path, read_ranking, some, supervised
-from benchmarks.run.watch import Stages, Watch, size_mb
+from benchmarks.run.watch import Stages, Watch
 
 if TYPE_CHECKING:
     from everylabel.data import Dataset
@@ -73,12 +72,7 @@ def run_cell(row: str, seed: int, data: Path, split: str) -> None:
     with watch("fit"):
         stages = fit(method, shown, costs, keep=checkpoints if hasattr(method, "encoder") else None)
     shutil.rmtree(checkpoints, ignore_errors=True)
-    with tempfile.TemporaryDirectory() as temporary:
-        with watch("save"):
-            method.save(Path(temporary) / "model")
-        model_mb = size_mb(Path(temporary) / "model")
-        with watch("load"):
-            method = everylabel.load(Path(temporary) / "model")
+    method, model_mb = saved_and_loaded(method, watch)
     method.rank(test.documents.subset(range(2)), k=100)  # loads the compiled kernels
     with watch("rank"):
         ranking = method.rank(test.documents, k=100)

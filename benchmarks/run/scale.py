@@ -9,7 +9,6 @@ of one document must grow with the logarithm of the labels, not with the labels.
 from __future__ import annotations
 
 import statistics
-import tempfile
 import time
 from pathlib import Path
 
@@ -18,7 +17,8 @@ import numpy as np
 import everylabel
 from benchmarks.record import read_result, write_result
 from benchmarks.run.command import data_folder, data_parser, start
-from benchmarks.run.watch import Watch, peak_gb, size_mb
+from benchmarks.run.fitting import saved_and_loaded
+from benchmarks.run.watch import Watch, peak_gb
 from everylabel.metrics.ranking import evaluate
 
 SIZES = (10_000, 50_000, 148_897)
@@ -43,12 +43,7 @@ def run_size(size: int, data: Path) -> None:
     method = everylabel.method("xr-linear")
     with watch("fit"):
         method.fit(train)
-    with tempfile.TemporaryDirectory() as temporary:
-        with watch("save"):
-            method.save(Path(temporary) / "model")
-        model_mb = size_mb(Path(temporary) / "model")
-        with watch("load"):
-            method = everylabel.load(Path(temporary) / "model")
+    method, model_mb = saved_and_loaded(method, watch)
     method.rank(documents.subset(range(2)), k=10)  # loads the compiled kernels
     seconds = []
     for _ in range(3):

@@ -113,9 +113,7 @@ def nameless(dataset: Dataset) -> Dataset:
     """Labels that are their numbers, as where only a matrix was kept."""
     from everylabel.data import Label, LabelSet
 
-    return replace(
-        dataset, labels=LabelSet.of(Label(id=label.id, name=label.id) for label in dataset.labels)
-    )
+    return replace(dataset, labels=LabelSet.of(Label(id=label.id, name=label.id) for label in dataset.labels))
 
 
 if __name__ == "__main__":
