@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,7 +13,7 @@ from benchmarks.run.watch import Watch, size_mb
 if TYPE_CHECKING:
     from everylabel.data import Dataset
     from everylabel.methods.base import Method
-    from everylabel.progress import Reporter
+    from everylabel.run import Reporter
 
 M = TypeVar("M", bound="Method")
 Trained = dict[str, dict[str, float]]
@@ -23,21 +22,16 @@ Trained = dict[str, dict[str, float]]
 def fit(
     method: Any, train: Dataset, reporter: Reporter, *, dev: Dataset | None = None, keep: Path | None = None
 ) -> Trained:
-    """Fits; the steps and seconds of each training in it, if there is a folder to `keep` checkpoints in.
+    """Fits; the steps and seconds of each training in it, if there is a folder to `keep` checkpoints in."""
+    from everylabel.run import Run
+    from everylabel.train.checkpoint import checkpointing
 
-    Without one nothing of training is imported: no torch in the memory of methods that need none.
-    """
-    from everylabel.progress import reporting
-
-    with ExitStack() as around:
-        around.enter_context(reporting(reporter))
-        if keep is None:
-            method.fit(train) if dev is None else method.fit(train, dev)
-            return {}
-        from everylabel.train.checkpoint import checkpointing
-
-        checkpoints = around.enter_context(checkpointing(keep, repr(method)))
-        method.fit(train) if dev is None else method.fit(train, dev)
+    given = (train,) if dev is None else (train, dev)
+    if keep is None:
+        method.fit(*given, run=Run(reporter))
+        return {}
+    with checkpointing(keep, repr(method), say=reporter.say) as checkpoints:
+        method.fit(*given, run=Run(reporter, checkpoints))
         lasts = {curve.stem: json.loads(curve.read_text().splitlines()[-1]) for curve in checkpoints.curves}
     return {stage: {"steps": last["step"], "seconds": last["seconds"]} for stage, last in lasts.items()}
 
@@ -57,7 +51,7 @@ def saved_and_loaded(method: Method, watch: Watch) -> tuple[Method, float]:
 
 def with_changes(fitted: M, changes: dict[str, Any]) -> M:
     """The same fitted method with other settings of ranking: what was learned is shared."""
-    other = copy.copy(fitted)
+    other = copy.copy(fitted.model_)
     for name, value in changes.items():
         setattr(other, name, value)
     return other

@@ -2,8 +2,8 @@
 
 python -m benchmarks.run.tagger_choices --data DIR
 
-Reads what the experts of the row `eurlex57k` (`run.tagger`) said of the dev documents in the rehearsal, and learns
-the blend anew for each variant, on one half of the documents for the other. Measured with the hidden labels in place:
+Reads how the experts of the row `eurlex57k` (`run.tagger`) ranked the dev documents in the rehearsal, and learns the
+blend anew for each variant, on one half of the documents for the other. Measured with the hidden labels in place:
 they count as unseen, so that hundreds of documents have one, not the few that have a label nobody has used.
 """
 
@@ -27,10 +27,10 @@ ROW = "eurlex57k"
 # what is changed: constants of candidates.py and blend.py, or a setting of the blend
 VARIANTS: dict[str, dict[str, Any]] = {
     "as it is": {},
-    "300 ranks of an expert": {"DEPTH": 300},
-    "1,000 ranks of an expert": {"DEPTH": 1_000},
-    "no ranks among unseen labels": {"AMONG": 0.0},
-    "ranks among unseen labels count twice": {"AMONG": 1.0},
+    "300 ranks of an expert": {"DEEP": 300},
+    "1,000 ranks of an expert": {"DEEP": 1_000},
+    "no ranks among unseen labels": {"UNSEEN_RANK_WEIGHT": 0.0},
+    "ranks among unseen labels count twice": {"UNSEEN_RANK_WEIGHT": 1.0},
     "no places for unseen labels": {"every": 0},
     "every third place, from the seventh on": {"every": 3},
     "every second place, from the third on": {"FIRST_PLACES": 2},
@@ -40,8 +40,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 def main() -> None:
     import everylabel
-    from everylabel.tagger import keeping
+    from everylabel.run import Run
+    from everylabel.tagger import job_cache
     from everylabel.tagger.experts import opinion_names
+    from everylabel.tagger.jobs import cache_key, jobs_of
     from everylabel.tagger.rehearsal import in_vocabulary, rehearsals
     from everylabel.train.checkpoint import checkpointing
 
@@ -50,20 +52,22 @@ def main() -> None:
     dev = in_vocabulary(train.labels, everylabel.load_dataset(folder, "dev"))
     tagger = everylabel.Tagger()
     (one,) = rehearsals(train, dev, tagger.random_state)
-    said: dict[str, Ranking] = {}
-    with checkpointing(WORK / "checkpoints" / f"tagger-{ROW}", repr(tagger)):
+    rankings: dict[str, Ranking] = {}
+    with checkpointing(WORK / "checkpoints" / f"tagger-{ROW}", repr(tagger)) as checkpoints:
         for choice in tagger.plan(train, dev).experts:
-            kept = keeping.read(choice.name, tagger.kept_as(choice, 1))
-            if kept is not None:
-                said |= kept.said[0]
-    names = opinion_names([name for name in said if "," not in name], texts=True)
-    said = {name: said[name] for name in names}
+            for job in jobs_of(choice.name, choice.settings, tagger.random_state, [one]):
+                known = job_cache.read(job.label, cache_key(job, 1), Run(checkpoints=checkpoints))
+                rankings |= known.rankings.get(0, {}) if known is not None else {}
+    if not rankings:
+        raise SystemExit(f"the row {ROW!r} has left nothing here; run it first, `python -m benchmarks.run.tagger`")
+    names = opinion_names([name for name in rankings if "," not in name], texts=True)
+    rankings = {name: rankings[name] for name in names}
     truth = one.held.required_pairs, one.train.counts, len(one.train)
     blends = {}
     for variant, change in VARIANTS.items():
-        blends[variant] = blended(one, said, change)
+        blends[variant] = blended(one, rankings, change)
         print(variant, measured(blends[variant], *truth), flush=True)
-    experts = {name: found.top(100) for name, found in said.items()}
+    experts = {name: found.top(100) for name, found in rankings.items()}
     result = {
         "data": ROW,
         "documents": len(one.held),
@@ -75,21 +79,22 @@ def main() -> None:
     write_result("tagger-choices", result, "python -m benchmarks.run.tagger_choices")
 
 
-def blended(one: Rehearsal, said: dict[str, Ranking], change: dict[str, Any]) -> Ranking:
+def blended(one: Rehearsal, rankings: dict[str, Ranking], change: dict[str, Any]) -> Ranking:
     """The ranking of the rehearsal's documents, by trees that have not seen them."""
     from everylabel.metrics.ranking import inverse_propensity
     from everylabel.tagger import blend, candidates
-    from everylabel.tagger.tagger import held_of
+    from everylabel.tagger.tagger import blending_set
 
     with ExitStack() as changed:
         for module, (name, value) in product((candidates, blend), change.items()):
             if name.isupper() and hasattr(module, name):
                 changed.enter_context(patch.object(module, name, value))
-        held = held_of(one, said)
-        margins, _ = blend.cross_fitted(held, held.hits, 0)
-        own = blend.Blend(every=change.get("every", 2))
-        blend.place(own, held, held.hits, margins, inverse_propensity(one.train.counts, len(one.train)))
-        return held.table.ranking(own.with_room(held.table, own.scores_of(margins, held.counts), held.counts), 100)
+        data = blending_set(one, rankings)
+        margins, _ = blend.cross_fitted(data, data.hits, 0)
+        weights = inverse_propensity(one.train.counts, len(one.train))
+        variant = blend.fit_levels(blend.Blend(every=change.get("every", 2)), data, data.hits, margins, weights)
+        scores = variant.reserve_for_unseen(data.table, variant.scores_of(margins, data.counts), data.counts)
+        return data.table.ranking(scores, 100)
 
 
 if __name__ == "__main__":
