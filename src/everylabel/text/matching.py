@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True, frozen=True)
 class MatchConfig:
-    """How words are read. Defaults: chosen on dev documents (`python -m benchmarks.choices`)."""
+    """How words are read. Defaults: chosen on dev documents (`python -m benchmarks.run.choices`)."""
 
     language: str = "en"  # whose base forms and function words; "none": words as they are
     ngrams: int = 2

@@ -1,0 +1,136 @@
+"""The linear ranker beside PECOS and omikuji: the same features, one after the other in one run, on all cores.
+
+python -m benchmarks.run.linear_peers --data DIR [--again]
+
+Makes a virtual environment for each peer under benchmarks/work (needs a package index), computes eurlex57k's TF-IDF
+once, trains and predicts with each system in processes of their own, and prints the ratios. Steps whose result is there
+are skipped unless --again.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from typing import Any
+
+from scipy.sparse import load_npz, save_npz
+
+import everylabel
+from benchmarks.record import WORK, read_result, write_result
+from benchmarks.run.command import data_folder, data_parser
+from everylabel.config import to_dict
+from everylabel.methods.words.linear import XrLinear
+from everylabel.metrics.ranking import evaluate
+from everylabel.text.tfidf import DocumentFeatures
+from everylabel.types import Ranking
+
+NAME = "linear-peers"
+HERE = Path(__file__).parent / "peers"
+ENVIRONMENTS = {
+    "pecos": ["numpy<2", "torch==2.13.0", "libpecos==1.2.8"],
+    "omikuji": ["numpy", "scipy", "omikuji==0.5.2"],
+}
+
+
+def systems() -> dict[str, tuple[str, str, dict[str, Any]]]:
+    """Name -> environment, script, settings. PECOS with its defaults, and with the settings that are best for us."""
+    ours = XrLinear()
+    both = {"leaf_size": ours.leaf_size, "arity": ours.arity, "beam": ours.beam, "k": 20}
+    costs = {"cost_positive": ours.solver.cost_positive, "cost_negative": ours.solver.cost_negative}
+    pecos = {
+        "leaf_size": 100,
+        "arity": 16,
+        "beam": 10,
+        "k": 20,
+        "cost_positive": 1.0,
+        "cost_negative": 1.0,
+        "prune": 0.1,
+    }
+    return {
+        "everylabel": ("", "ours.py", {**both, "solver": to_dict(ours.solver)}),
+        "pecos": ("pecos", "pecos_linear.py", {"name": "pecos", "prune": 0.1, **pecos}),
+        "pecos-wide": ("pecos", "pecos_linear.py", {"name": "pecos-wide", "prune": 0.1, **pecos, **both, **costs}),
+        "omikuji": ("omikuji", "omikuji_parabel.py", {"beam": 10, "k": 20}),
+    }
+
+
+def interpreter(environment: str) -> Path | str:
+    """The python of a peer's environment, which is made when it is not there."""
+    if not environment:
+        return sys.executable
+    folder = WORK / f"venv-{environment}"
+    python = folder / "bin" / "python"
+    if not (folder / "ready").exists():
+        venv.create(folder, with_pip=True, clear=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *ENVIRONMENTS[environment]], check=True)
+        (folder / "ready").touch()
+    return python
+
+
+def write_features(data: Path) -> None:
+    if (WORK / "test.Y.npz").exists():
+        return
+    WORK.mkdir(exist_ok=True)
+    features = DocumentFeatures(XrLinear().tfidf)
+    for split in ("train", "test"):
+        dataset = everylabel.load_dataset(data / "eurlex57k", split)
+        X = features.fit_transform(dataset.documents) if split == "train" else features.transform(dataset.documents)
+        save_npz(WORK / f"{split}.X.npz", X, compressed=False)
+        save_npz(WORK / f"{split}.Y.npz", dataset.required_pairs, compressed=False)
+
+
+def measure(name: str) -> dict[str, Any]:
+    environment, script, settings = systems()[name]
+    found: dict[str, Any] = {"settings": settings}
+    for step in ("train", "predict", "predict_plain") if environment == "pecos" else ("train", "predict"):
+        command = [str(interpreter(environment)), str(HERE / script), str(WORK), json.dumps(settings), step]
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        values = json.loads(output.strip().splitlines()[-1])
+        found |= {(f"{step}_peak_gb" if key == "peak_gb" else key): value for key, value in values.items()}
+    counts = load_npz(WORK / "train.Y.npz").sum(axis=0).A1.astype(int)
+    n_train = load_npz(WORK / "train.Y.npz").shape[0]
+    output_name = settings.get("name", environment or "ours")
+    ranking = Ranking.from_csr(load_npz(WORK / f"{output_name}.scores.npz"), 20)
+    scores = evaluate(ranking, load_npz(WORK / "test.Y.npz"), counts, n_train, recall_ks=(20,))
+    return found | {key: scores[key] for key in ("P@1", "nDCG@5", "PSP@5")}
+
+
+def ratios(found: dict[str, dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """How many times faster and smaller we are than each peer (above 1 is better)."""
+    ours = found["everylabel"]
+    smaller = ("train_seconds", "train_peak_gb", "predict_peak_gb", "model_mb")
+    return {
+        name: {key: round(peer[key] / ours[key], 2) for key in smaller}
+        | {
+            key: round(ours["documents_per_second"] / peer[key], 2)
+            for key in ("documents_per_second", "plain_documents_per_second")
+            if key in peer
+        }
+        for name, peer in found.items()
+        if name != "everylabel"
+    }
+
+
+def main() -> None:
+    parser = data_parser(__doc__)
+    parser.add_argument("--again", action="store_true", help="measure again what is there already")
+    arguments = parser.parse_args()
+    data = data_folder(arguments.data)
+    for environment in ENVIRONMENTS:
+        interpreter(environment)
+    write_features(data)
+    before = None if arguments.again else read_result(NAME)
+    found: dict[str, dict[str, Any]] = {} if before is None else before["systems"]
+    for name in systems():
+        if name not in found:
+            found[name] = measure(name)
+            print(name, json.dumps(found[name]), flush=True)
+            write_result(NAME, {"systems": found, "ratios": ratios(found)}, "python -m benchmarks.run.linear_peers")
+    print(json.dumps(ratios(found), indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""results/pages/many-labels.md, 150,000 labels and a million: python -m benchmarks.tables.many_labels"""
+
+from __future__ import annotations
+
+from benchmarks.record import read_results
+from benchmarks.tables.markdown import Page, conditions, percent, section, table
+
+KINDS = ("exact", "ann-i8", "ann-f16")
+
+
+def scale_section() -> str:
+    records = sorted(read_results("scale-*"), key=lambda record: record["labels"])
+    if not records:
+        return ""
+    rows = []
+    for record in records:
+        counts = [f"{record[key]:,}" for key in ("labels", "labels_with_pairs", "train_documents")]
+        seconds = [f"{record['seconds'][step]:.1f}" for step in ("fit", "save", "load")]
+        sizes = [
+            f"{record['microseconds_per_document']:.0f}",
+            f"{record['model_mb']:.0f}",
+            f"{record['peak_gb']:.2f}",
+        ]
+        rows.append(
+            [*counts, *seconds, *sizes, *(percent(record["scores"][key]) for key in ("P@1", "nDCG@5", "R@100"))]
+        )
+    sizes = ["labels", "seen", "documents"]
+    columns = [*sizes, "fit s", "save s", "load s", "µs/document", "model MB", "peak GB", "P@1", "nDCG@5", "R@100"]
+    notes = "xr-linear with its defaults on wordnet-reverse; the same 11,755 texts are ranked at each size."
+    return section("Many labels", table(columns, rows), notes, conditions(records[-1]))
+
+
+def index_section() -> str:
+    records = sorted(read_results("label-index-*"), key=lambda record: record["n"])
+    if not records:
+        return ""
+    rows = []
+    for record in records:
+        for kind in (kind for kind in KINDS if kind in record):
+            values = record[kind]
+            search = values.get("default", values)
+            found = [
+                f"{search.get('recall', 1):.3f}",
+                f"{search['batch_per_second']:,.0f}",
+                f"{search['single_ms']:.1f}",
+            ]
+            costs = [values["build"]["seconds"], values["memory_mb"], values["file_mb"]]
+            rows.append([f"{record['n']:,}", kind, *found, *(f"{cost:,.0f}" for cost in costs)])
+    columns = ["vectors", "index", "recall@100", "queries/s", "one query, ms", "build s", "memory MB", "file MB"]
+    about = (
+        f"{records[-1]['dim']} dimensions; how the vectors are made and the libraries compared: "
+        "[docs/label_index.md](../../../docs/label_index.md)."
+    )
+    notes = "\n".join(f"- {record['n']:,}: {note}" for record in records for note in record.get("notes", []))
+    return section("Label index", table(columns, rows), about, notes, *map(conditions, records))
+
+
+PAGE = Page(
+    module="many_labels",
+    title="Many labels",
+    about="What 148,897 labels cost, and the index of a million label vectors.",
+    runs=("scale", "label_index"),
+    sections=(scale_section, index_section),
+)
+
+if __name__ == "__main__":
+    PAGE.write()
