@@ -1,4 +1,4 @@
-"""Documents as methods see them: TF-IDF, base forms, tokens, vectors and neighbours, each computed once for all who ask.
+"""Documents as methods see them: TF-IDF, base forms, tokens, vectors and neighbours, each computed once for all.
 
 `Views(documents)` belongs to one call: what is computed goes with it, and nothing is kept of a request. In a fit all
 jobs on the same documents share one (`Views.in_run`). A view is found by what defines it: the settings that it is

@@ -1,7 +1,7 @@
 """How the one-sided family reads documents after training, without torch: static embeddings, pooled.
 
 The same as `DocumentSide` of module.py without attention, in numpy: u = unit(pooled) - mean, then unit(u + W u + b), or
-unit(u) without a layer. Attention and transformers need the torch module, which is loaded for them (module_documents.py).
+unit(u) without a layer. Attention and transformers need the torch module, loaded for them (module_documents.py).
 """
 
 from __future__ import annotations
