@@ -1,4 +1,4 @@
-"""The cache of vectors: nothing is encoded twice, and nothing that happens to the file is an error."""
+"""The cache of vectors: what is fitted is not encoded twice, requests leave no trace, and a damaged file is no error."""
 
 from __future__ import annotations
 
@@ -34,43 +34,51 @@ def forwards(encoder: TransformerEncoder) -> list[int]:
 
 
 def test_no_text_is_encoded_twice(encoder: TransformerEncoder, forwards: list[int]) -> None:
-    first = encoder.encode(TEXTS)
+    first = encoder.encode(TEXTS, keep=True)
     assert sum(forwards) == len(set(TEXTS))
     forwards.clear()
-    np.testing.assert_array_equal(encoder.encode(TEXTS[::-1]), first[::-1])
+    np.testing.assert_array_equal(encoder.encode(TEXTS[::-1], keep=True), first[::-1])
     assert not forwards
-    encoder.encode([*TEXTS, "law"])
+    encoder.encode([*TEXTS, "law"], keep=True)
     assert forwards == [1]
 
 
+def test_requests_are_not_kept(encoder: TransformerEncoder, cache_folder: Path, forwards: list[int]) -> None:
+    """Nor looked up: a model that tags for years would have every text that it was ever given on its disk."""
+    first = encoder.encode(TEXTS)
+    np.testing.assert_array_equal(encoder.encode(TEXTS), first)
+    assert sum(forwards) == 2 * len(set(TEXTS))
+    assert not (cache_folder / "vectors").exists()
+
+
 def test_a_trained_encoder_does_not_use_it(encoder: TransformerEncoder, forwards: list[int]) -> None:
-    encoder.encode(TEXTS)
+    encoder.encode(TEXTS, keep=True)
     with torch.no_grad():
         next(encoder.module.transformer.parameters()).mul_(2)
     forwards.clear()
     for _ in range(2):
-        encoder.encode(TEXTS)
+        encoder.encode(TEXTS, keep=True)
     assert sum(forwards) == 2 * len(set(TEXTS))
 
 
 def test_other_settings_other_vectors(made_folder: Path, cache_folder: Path) -> None:
     long = ["fish in the sea of the european union"]
-    whole = TransformerEncoder.load(EncoderConfig(kind=str(made_folder))).encode(long)
-    cut = TransformerEncoder.load(EncoderConfig(kind=str(made_folder), max_tokens=5)).encode(long)
+    whole = TransformerEncoder.load(EncoderConfig(kind=str(made_folder))).encode(long, keep=True)
+    cut = TransformerEncoder.load(EncoderConfig(kind=str(made_folder), max_tokens=5)).encode(long, keep=True)
     assert np.abs(whole - cut).max() > 1e-3
     assert len(list((cache_folder / "vectors").iterdir())) == 2
 
 
 def test_a_damaged_file_is_replaced(encoder: TransformerEncoder, cache_folder: Path, forwards: list[int]) -> None:
-    first = encoder.encode(TEXTS)
+    first = encoder.encode(TEXTS, keep=True)
     (file,) = (cache_folder / "vectors").iterdir()
     whole = file.read_bytes()
     for damage in (b"this is no database" * 500, whole[:100] + b"\xff" * 3000 + whole[3100:], whole[:5000]):
         file.write_bytes(damage)
-        np.testing.assert_allclose(encoder.encode(TEXTS), first, atol=1e-6)
-    encoder.encode(TEXTS)
+        np.testing.assert_allclose(encoder.encode(TEXTS, keep=True), first, atol=1e-6)
+    encoder.encode(TEXTS, keep=True)
     forwards.clear()
-    encoder.encode(TEXTS)
+    encoder.encode(TEXTS, keep=True)
     assert not forwards
 
 
@@ -88,10 +96,10 @@ def test_a_damaged_vector_is_not_believed() -> None:
 def test_an_unusable_cache_is_no_error(
     encoder: TransformerEncoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = encoder.encode(TEXTS)
+    first = encoder.encode(TEXTS, keep=True)
     (tmp_path / "file").write_text("no folder", encoding="utf-8")
     monkeypatch.setenv("EVERYLABEL_CACHE", str(tmp_path / "file"))
-    np.testing.assert_array_equal(encoder.encode(TEXTS), first)
+    np.testing.assert_array_equal(encoder.encode(TEXTS, keep=True), first)
 
 
 def test_a_locked_cache_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from everylabel.progress import reporting
+from everylabel.run import QUIET, Run
+from everylabel.train.checkpoint import checkpointing
 from everylabel.train.loop import Group, Step, TrainConfig, train
 
 N = 12
@@ -68,7 +71,7 @@ class Problem:
         with torch.no_grad():
             return -float((self.module(self.table.weight) - self.targets).square().mean())
 
-    def run(self, *, name: str = "training", seed: int = 3, **settings: Any) -> Iterator[Step]:
+    def run(self, *, name: str = "training", seed: int = 3, run: Run = QUIET, **settings: Any) -> Iterator[Step]:
         config = TrainConfig(**{"steps": 12, "accumulate": 2, "evaluate_every": 4, "device": "cpu", **settings})
         return train(
             self.module,
@@ -79,6 +82,7 @@ class Problem:
             seed=seed,
             name=name,
             evaluate=self.evaluate,
+            run=run,
         )
 
     def weights(self) -> dict[str, Tensor]:
@@ -110,10 +114,15 @@ class Said:
 
 
 @pytest.fixture
-def said() -> Iterator[Said]:
-    reporter = Said()
-    with reporting(reporter):
-        yield reporter
+def said() -> Said:
+    return Said()
+
+
+@contextmanager
+def keeping(folder: Path, said: Said | None = None, key: Any = "") -> Iterator[Run]:
+    """A run with checkpoints in the folder."""
+    with checkpointing(folder, key) as checkpoints:
+        yield Run(reporter=said, checkpoints=checkpoints)
 
 
 @pytest.fixture(autouse=True)

@@ -15,6 +15,7 @@ from tests.train.conftest import Said
 
 from everylabel.data.dataset import Documents
 from everylabel.encoders.base import Tokens
+from everylabel.run import QUIET, Run
 from everylabel.train import batches
 from everylabel.train.batches import Corpus, epoch_rows, interleaved, split_heads, without
 
@@ -24,7 +25,7 @@ ROWS = st.lists(st.lists(st.integers(0, 9), max_size=6), max_size=8)
 class Numbers:
     """An encoder whose tokens are the numbers in a text."""
 
-    def tokenize(self, texts: Sequence[str], max_tokens: int | None = None) -> Tokens:
+    def tokenize(self, texts: Sequence[str], max_tokens: int | None = None, *, run: Run = QUIET) -> Tokens:  # noqa: ARG002
         return Tokens.of([[int(word) for word in re.findall(r"\d+", text)][:max_tokens] for text in texts])
 
 
@@ -104,11 +105,12 @@ def test_documents_of_less_than_two_tokens_are_left_out() -> None:
 
 def test_what_stands_for_titles_is_said(said: Said) -> None:
     documents = Documents.of(["1 2", "3. 4", "5"], titles=["t", "", ""])
-    assert split_heads(documents) == (["t", "3.", ""], ["1 2", "4", "5"])
+    run = Run(reporter=said)
+    assert split_heads(documents, run) == (["t", "3.", ""], ["1 2", "4", "5"])
     (line,) = said.lines
     assert line.startswith("2 of 3 documents have no title")
     assert "in 1 of a single sentence" in line
-    split_heads(documents.subset([0]))
+    split_heads(documents.subset([0]), run)
     assert len(said.lines) == 1
 
 

@@ -13,6 +13,7 @@ from tests.train.conftest import Problem, Said, same
 from torch import Tensor, nn
 
 from everylabel.errors import ConfigError
+from everylabel.run import Run
 from everylabel.train.loop import DivergedError, Group, Step, TrainConfig, train
 from everylabel.train.schedule import warm_then_linear
 
@@ -285,7 +286,9 @@ def test_no_steps_is_no_training() -> None:
 
 
 def test_progress(said: Said) -> None:
-    list(run(Point(1.0), along(1.0)))
+    module = Point(1.0)
+    config, groups = TrainConfig(steps=4, device="cpu"), [Group(module.parameters(), lr=0.1)]
+    list(train(module, nothing, along(1.0), config, groups=groups, seed=1, run=Run(reporter=said)))
     assert said.done == {"training": 4}
     assert said.lines == []
 

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 import torch
 from safetensors import SafetensorError
-from tests.train.conftest import Problem, Said, same
+from tests.train.conftest import Problem, Said, keeping, same
 
+from everylabel.run import Run
 from everylabel.train import checkpoint
 from everylabel.train.checkpoint import checkpointing
 from everylabel.train.loop import DivergedError, Step
@@ -33,11 +34,11 @@ def without_time(steps: list[Step]) -> list[Step]:
     return [step._replace(seconds=0) for step in steps]
 
 
-def finish(folder: Path, **settings: Any) -> tuple[Problem, list[Step]]:
+def finish(folder: Path, said: Said | None = None, **settings: Any) -> tuple[Problem, list[Step]]:
     """The same run by a new process, as it were."""
     problem = Problem()
-    with checkpointing(folder):
-        steps = list(problem.run(**settings))
+    with keeping(folder, said) as run:
+        steps = list(problem.run(run=run, **settings))
     return problem, steps
 
 
@@ -62,11 +63,11 @@ def ctrl_c_in(problem: Problem, where: str, call: int) -> None:
 def test_leaving_the_loop(tmp_path: Path, said: Said, stop: int) -> None:
     expected, all_steps = uninterrupted()
     problem = Problem()
-    with checkpointing(tmp_path):
-        for step in problem.run():
+    with keeping(tmp_path, said) as run:
+        for step in problem.run(run=run):
             if step.number == stop:
                 break
-    resumed, steps = finish(tmp_path)
+    resumed, steps = finish(tmp_path, said)
     assert f"training: goes on after step {stop} of 12, from the checkpoint" in said.lines
     assert same(resumed.weights(), expected)
     assert without_time(steps) == without_time(all_steps[stop:] or all_steps[-1:])
@@ -84,9 +85,9 @@ def test_ctrl_c(tmp_path: Path, said: Said, where: str, call: int, after: int) -
     expected, all_steps = uninterrupted()
     problem = Problem()
     ctrl_c_in(problem, where, call)
-    with checkpointing(tmp_path), pytest.raises(KeyboardInterrupt):
-        list(problem.run())
-    resumed, steps = finish(tmp_path)
+    with keeping(tmp_path, said) as run, pytest.raises(KeyboardInterrupt):
+        list(problem.run(run=run))
+    resumed, steps = finish(tmp_path, said)
     assert f"training: goes on after step {after} of 12, from the checkpoint" in said.lines
     assert same(resumed.weights(), expected)
     assert without_time(steps) == without_time(all_steps[after - 1 :])  # the step itself was not reported before
@@ -101,8 +102,8 @@ def test_an_interrupt_that_cannot_wait(tmp_path: Path, where: str) -> None:
     problem = Problem()
     ctrl_c_in(problem, where, 10)
     ctrl_c_in(problem, where, 10)
-    with checkpointing(tmp_path), pytest.raises(KeyboardInterrupt):
-        list(problem.run(checkpoint_every=0))
+    with keeping(tmp_path) as run, pytest.raises(KeyboardInterrupt):
+        list(problem.run(run=run, checkpoint_every=0))
     resumed, steps = finish(tmp_path)
     assert steps[0].number == 6
     assert same(resumed.weights(), expected)
@@ -113,13 +114,13 @@ def test_an_error_in_the_body_of_the_loop(tmp_path: Path) -> None:
     expected, _ = uninterrupted()
     problem = Problem()
 
-    def body() -> None:
-        for step in problem.run():
+    def body(run: Run) -> None:
+        for step in problem.run(run=run):
             if step.number == 5:
                 raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt) as kept, checkpointing(tmp_path):
-        body()
+    with pytest.raises(KeyboardInterrupt) as kept, keeping(tmp_path) as run:
+        body(run)
     resumed, steps = finish(tmp_path)
     assert kept.value.__traceback__ is not None
     assert steps[0].number == 6
@@ -132,8 +133,8 @@ def test_a_crash_loses_what_came_after_the_last_checkpoint(tmp_path: Path) -> No
     copy = tmp_path / "copy"
     copy.mkdir()
     problem = Problem()
-    with checkpointing(tmp_path / "run"):
-        for step in problem.run(checkpoint_every=0):
+    with keeping(tmp_path / "run") as run:
+        for step in problem.run(run=run, checkpoint_every=0):
             if step.number == 5:
                 (copy / "training.safetensors").write_bytes((tmp_path / "run/training.safetensors").read_bytes())
     lines = (tmp_path / "run/training.jsonl").read_text().splitlines()
@@ -145,18 +146,18 @@ def test_a_crash_loses_what_came_after_the_last_checkpoint(tmp_path: Path) -> No
 
 
 def test_a_finished_stage_is_not_trained_again(tmp_path: Path, said: Said) -> None:
-    with checkpointing(tmp_path):
+    with keeping(tmp_path, said) as run:
         first = Problem()
-        list(first.run(name="stage 1"))
-        for step in Problem().run(name="stage 2", seed=4):
+        list(first.run(run=run, name="stage 1"))
+        for step in Problem().run(run=run, name="stage 2", seed=4):
             if step.number == 6:
                 break
     before = curve(tmp_path, "stage-1")
     again, second = Problem(), Problem()
     again.loss = lambda *_: pytest.fail("was trained again")
-    with checkpointing(tmp_path):
-        steps = list(again.run(name="stage 1"))
-        later = list(second.run(name="stage 2", seed=4))
+    with keeping(tmp_path, said) as run:
+        steps = list(again.run(run=run, name="stage 1"))
+        later = list(second.run(run=run, name="stage 2", seed=4))
     assert [step.number for step in steps] == [12]
     assert same(again.weights(), first.weights())
     assert again.batches.drawn == first.batches.drawn
@@ -169,11 +170,11 @@ def test_a_finished_stage_is_not_trained_again(tmp_path: Path, said: Said) -> No
 
 def test_two_runs_of_one_name_are_two(tmp_path: Path) -> None:
     def both() -> Iterator[Problem]:
-        with checkpointing(tmp_path):
+        with keeping(tmp_path) as run:
             for n in range(2):
                 problem = Problem()
                 problem.targets = problem.targets + n
-                list(problem.run())
+                list(problem.run(run=run))
                 yield problem
 
     one, other = both()
@@ -193,15 +194,15 @@ def test_names_are_never_shared(tmp_path: Path) -> None:
 def test_batches_that_cannot_be_saved_are_found_at_once(tmp_path: Path) -> None:
     problem = Problem()
     problem.batches.state_dict = lambda: {"rng": object()}  # type: ignore[method-assign]
-    with checkpointing(tmp_path), pytest.raises(TypeError, match="not JSON serializable"):
-        next(iter(problem.run()))
+    with keeping(tmp_path) as run, pytest.raises(TypeError, match="not JSON serializable"):
+        next(iter(problem.run(run=run)))
 
 
 @pytest.mark.parametrize("change", [{"seed": 4}, {"clip": 0.5}, {"steps": 13}])
 def test_other_settings_do_not_resume(tmp_path: Path, said: Said, change: dict[str, Any]) -> None:
-    with checkpointing(tmp_path):
-        next(iter(Problem().run()))
-    resumed, _ = finish(tmp_path, **change)
+    with keeping(tmp_path, said) as run:
+        next(iter(Problem().run(run=run)))
+    resumed, _ = finish(tmp_path, said, **change)
     assert said.lines == ["training: a checkpoint of other data or settings is ignored, and will be replaced"]
     assert same(resumed.weights(), uninterrupted(**change)[0])
     assert [line["step"] for line in curve(tmp_path)] == list(range(1, change.get("steps", 12) + 1))
@@ -209,8 +210,8 @@ def test_other_settings_do_not_resume(tmp_path: Path, said: Said, change: dict[s
 
 def test_another_key_does_not_resume(tmp_path: Path, said: Said) -> None:
     for key in ("these data", lambda: "those data"):
-        with checkpointing(tmp_path, key):
-            assert next(iter(Problem().run())).number == 1
+        with keeping(tmp_path, said, key) as run:
+            assert next(iter(Problem().run(run=run))).number == 1
     assert "other data" in said.lines[0]
 
 
@@ -223,13 +224,13 @@ def test_the_key_is_asked_for_only_when_something_is_trained(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("damage", ["cut", "noise", "empty", "other"])
 def test_a_damaged_checkpoint_is_ignored(tmp_path: Path, said: Said, damage: str) -> None:
-    with checkpointing(tmp_path):
-        next(iter(Problem().run()))
+    with keeping(tmp_path, said) as run:
+        next(iter(Problem().run(run=run)))
     file = tmp_path / "training.safetensors"
     whole = file.read_bytes()
     parts = {"cut": whole[:-10], "noise": b"\xff" * 100, "empty": b"", "other": whole.replace(b"ghts/0", b"ghts/x")}
     file.write_bytes(parts[damage])
-    resumed, steps = finish(tmp_path)
+    resumed, steps = finish(tmp_path, said)
     assert len(said.lines) == 1
     assert "training: the checkpoint is damaged" in said.lines[0]
     assert len(steps) == 12
@@ -244,7 +245,7 @@ def test_a_full_disk_does_not_stop_the_training(
         raise error
 
     monkeypatch.setattr("safetensors.torch.save_file", full)
-    _, steps = finish(tmp_path, checkpoint_every=0)
+    _, steps = finish(tmp_path, said, checkpoint_every=0)
     assert len(steps) == 12
     assert len(said.lines) == 1
     assert "no space left" in said.lines[0]
@@ -253,7 +254,7 @@ def test_a_full_disk_does_not_stop_the_training(
 
 def test_a_folder_that_cannot_be_made_does_not_stop_the_training(tmp_path: Path, said: Said) -> None:
     (tmp_path / "file").write_text("in the way")
-    _, steps = finish(tmp_path / "file", checkpoint_every=0)
+    _, steps = finish(tmp_path / "file", said, checkpoint_every=0)
     assert len(steps) == 12
     assert len(said.lines) == 1
 
@@ -270,30 +271,30 @@ def test_the_best_weights_survive(tmp_path: Path) -> None:
     expected = problem.weights()
     problem = Problem()
     falling(problem)
-    with checkpointing(tmp_path):
-        for step in problem.run():
+    with keeping(tmp_path) as run:
+        for step in problem.run(run=run):
             if step.number == 7:
                 break
     problem = Problem()
     falling(problem)
-    with checkpointing(tmp_path):
-        steps = list(problem.run())
+    with keeping(tmp_path) as run:
+        steps = list(problem.run(run=run))
     assert same(problem.weights(), expected)
     assert steps[-1].best == -2
     assert steps[-1].score == -5
 
 
 def test_time_goes_on(tmp_path: Path) -> None:
-    with checkpointing(tmp_path):
-        first = next(iter(Problem().run()))
+    with keeping(tmp_path) as run:
+        first = next(iter(Problem().run(run=run)))
     assert finish(tmp_path)[1][0].seconds > first.seconds
 
 
 def test_after_divergence_nothing_new_is_kept(tmp_path: Path) -> None:
     problem = Problem()
     problem.targets[:] = float("inf")
-    with checkpointing(tmp_path), pytest.raises(DivergedError):
-        list(problem.run())
+    with keeping(tmp_path) as run, pytest.raises(DivergedError):
+        list(problem.run(run=run))
     assert list(tmp_path.glob("*.safetensors")) == []
 
 

@@ -19,6 +19,8 @@ from everylabel.types import FloatArray, IntArray, LongArray
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
+    from everylabel.encoders.tokenizer import TextTokenizer
+
 
 @dataclass(kw_only=True, frozen=True)
 class EncoderConfig:
@@ -112,6 +114,11 @@ class Encoder(Protocol):
 
     dim: int
     config: EncoderConfig
+    tokenizer: TextTokenizer
+
+    @property
+    def limit(self) -> int | None:
+        """Tokens of a text that `tokenize` gives at most, where nothing else is asked for; None: all."""
 
     @property
     def fingerprint(self) -> str:

@@ -21,7 +21,7 @@ def hash_weights(weights: Mapping[str, np.ndarray[Any, Any]], settings: str) -> 
     for name, weight in sorted(weights.items()):
         array = np.ascontiguousarray(weight)
         total.update(f"\0{name} {array.dtype} {array.shape}\0".encode())
-        total.update(memoryview(array.reshape(-1)).cast("B"))
+        total.update(array.reshape(-1).data.cast("B"))
     return total.hexdigest()
 
 

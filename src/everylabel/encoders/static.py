@@ -39,7 +39,7 @@ class StaticEncoder:
     def __init__(self, config: EncoderConfig, table: TokenTable, tokenizer: TextTokenizer, fingerprint: str) -> None:
         self.config, self.tokenizer, self.dim = config, tokenizer, table.dim
         self._table = table
-        self._base = fingerprint  # of the table without its factors
+        self._base = self._untrained = fingerprint  # of the table without its factors, and with them
         self._factors: FloatArray | None = None  # None: the base as it is
         self._source: Distilled | None = None  # held, so that the next encoder finds it in memory
         self._trained = False  # the table is nobody else's, and can only come from a state
@@ -85,9 +85,7 @@ class StaticEncoder:
                 weights = {"embedding.weight": learned[1].dense}
                 self._hashed = hashed = learned[0], hash_weights(weights, self.tokenizer.json)
             return hashed[1]
-        if self._factors is None:
-            return self._base
-        return hashlib.sha256(f"{self._base}\0".encode() + self._factors.astype("<f4").tobytes()).hexdigest()
+        return self._untrained
 
     @property
     def module(self) -> StaticModule:
@@ -116,7 +114,13 @@ class StaticEncoder:
         """Another encoder on the same base, untrained: it is saved as its factors."""
         scaled = StaticEncoder(self.config, self._table.scaled(factors), self.tokenizer, self._base)
         scaled._factors, scaled._source = scaled._table.factors, self._source
+        named = f"{self._base}\0".encode() + scaled._factors.astype("<f4").tobytes()
+        scaled._untrained = hashlib.sha256(named).hexdigest()
         return scaled
+
+    @property
+    def limit(self) -> int | None:
+        return self.config.max_tokens
 
     def tokenize(self, texts: Sequence[str], max_tokens: int | None = None, *, run: Run = QUIET) -> Tokens:
         """At most as many tokens a text as are asked for or configured; else all."""

@@ -169,7 +169,7 @@ def _with_room(array: Array, size: int) -> Array:
         return array
     larger = np.empty(2 * size, array.dtype)
     larger[: len(array)] = array
-    return larger  # type: ignore[return-value]
+    return larger
 
 
 _shared: dict[bytes, TextTokenizer] = {}

@@ -165,8 +165,7 @@ class TransformerEncoder:
 
     @property
     def limit(self) -> int:
-        """Tokens of a text that are read, special ones included."""
-        return self._module.limit
+        return self._module.room
 
     def tokenize(self, texts: Sequence[str], max_tokens: int | None = None, *, run: Run = QUIET) -> Tokens:
         """At most as many tokens a text as one passage holds, or as are asked for."""
@@ -265,7 +264,7 @@ class TransformerEncoder:
         return vectors
 
     def _placed(self) -> TransformerModule:
-        """The module where it is to encode: itself while it is trained elsewhere, and where only the CPU is asked for."""
+        """The module where it is to encode: itself on the CPU, and while it is trained elsewhere; else its copy."""
         device = encoding_device(self.config.device)
         if device.type == "cpu" or not _on_cpu(self._module):
             return self._module

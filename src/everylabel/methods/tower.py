@@ -1,7 +1,8 @@
 """One encoder for documents and labels, the labels' vectors in an index: what all dense methods without pairs are.
 
 A document's vector is centred: the mean vector of the training documents, what they all have in common, is taken away
-before its length is made 1. Long texts of one kind are otherwise all alike. Labels are not centred.
+before its length is made 1. Long texts of one kind are otherwise all alike. Labels are not centred. With static token
+embeddings nothing here loads torch; what is trained of a tower is in maclr/towers.py.
 Cost: encoding the label texts once; a search a document (see `index/`).
 """
 
@@ -11,13 +12,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
 from everylabel.data.dataset import LabelSet
 from everylabel.data.splits import ranks
-from everylabel.encoders.base import Encoder, EncoderConfig, Tokens
+from everylabel.encoders.base import Encoder, EncoderConfig
 from everylabel.encoders.build import load_encoder, restore_encoder
+from everylabel.encoders.static import StaticEncoder
 from everylabel.index.build import IndexKind, make_index
 from everylabel.index.exact import ExactIndex
 from everylabel.index.grown import GrownIndex, index_state, restored_index, with_vectors
@@ -35,22 +35,6 @@ if TYPE_CHECKING:
 MEAN_SAMPLE = 2_000  # documents whose mean is what all have in common
 
 
-class Towers(nn.Module):
-    """The trainable side: unit vectors of documents (centred) and of labels, by the same encoder."""
-
-    def __init__(self, encoder: nn.Module, mean: FloatArray) -> None:
-        super().__init__()
-        self.encoder = encoder
-        self.mean: Tensor
-        self.register_buffer("mean", torch.from_numpy(mean))
-
-    def labels(self, tokens: Tokens) -> Tensor:
-        return nn.functional.normalize(self.encoder(tokens), dim=1)
-
-    def documents(self, tokens: Tokens) -> Tensor:
-        return nn.functional.normalize(self.labels(tokens) - self.mean, dim=1)
-
-
 class Tower:
     """`load`, or `restore`; then `index_labels`, and `rank`."""
 
@@ -63,21 +47,22 @@ class Tower:
         cls, config: EncoderConfig, views: Views, labels: LabelSet, seed: int, *, center: bool, run: Run = QUIET
     ) -> Self:
         """The pretrained encoder; static token embeddings are weighted by how rare a token is in this corpus."""
-        documents = views.documents
-        require_texts(documents)
-        corpus = views.full_texts or label_texts(labels)[0]
-        encoder = load_encoder(config, corpus)
+        require_texts(views.documents)
+        encoder = load_encoder(config, run=run)
+        if isinstance(encoder, StaticEncoder):
+            labels_alone = None if len(views) else encoder.tokenize(label_texts(labels)[0], run=run)
+            encoder = encoder.weighed(views.tokens(encoder, run) if labels_alone is None else labels_alone)
         tower = cls(encoder, np.zeros(encoder.dim, np.float32))
-        if center and len(documents):
-            chosen = np.random.default_rng(seed).permutation(len(corpus))[:MEAN_SAMPLE]
-            rows = np.argsort(ranks(documents.ids))[np.sort(chosen)]  # by the ids: their order must not matter
-            tower.mean = encoder.encode([corpus[i] for i in rows]).mean(axis=0)
+        if center and len(views):
+            chosen = np.random.default_rng(seed).permutation(len(views))[:MEAN_SAMPLE]
+            rows = np.argsort(ranks(views.documents.ids))[np.sort(chosen)]  # by the ids: their order must not matter
+            tower.mean = encoder.encode([views.full_texts[i] for i in rows], keep=True, run=run).mean(axis=0)
         return tower
 
-    def index_labels(self, labels: LabelSet, kind: IndexKind) -> Self:
+    def index_labels(self, labels: LabelSet, kind: IndexKind, run: Run = QUIET) -> Self:
         texts, self.owners = label_texts(labels)
         index = make_index(kind, self.encoder.dim, len(texts))
-        index.add(np.arange(len(texts)), self.encoder.encode(texts))
+        index.add(np.arange(len(texts)), self.encoder.encode(texts, keep=True, run=run))
         self.index: Index | GrownIndex = index
         return self
 

@@ -96,13 +96,13 @@ class Views:
 
     def tokens(self, encoder: Encoder, run: Run = QUIET) -> Tokens:
         """As the encoder reads whole documents. Encoders with the same tokeniser and limit share them."""
-        limit = getattr(encoder, "limit", None)
-        return self.once(("tokens", encoder.tokenizer.json, limit), lambda: self._tokens(encoder, run))
+        key = ("tokens", encoder.tokenizer.json, encoder.config.kind, encoder.config.max_tokens)
+        return self.once(key, lambda: self._tokens(encoder, run))
 
-    def vectors(self, encoder: Encoder, run: Run = QUIET) -> FloatArray:
-        """Unit rows, by an encoder that is trained no more."""
+    def vectors(self, encoder: Encoder, run: Run = QUIET, *, keep: bool = False) -> FloatArray:
+        """Unit rows, by an encoder that is trained no more. `keep`: see `Encoder.encode`."""
         key = ("vectors", encoder.fingerprint, encoder.config)
-        return self.once(key, lambda: encoder.encode(self.full_texts, run=run))
+        return self.once(key, lambda: encoder.encode(self.full_texts, keep=keep, run=run))
 
     def taken(self, rows: LongArray) -> Views:
         """These documents in this order: what is read of them is read of all, and taken."""
@@ -154,8 +154,8 @@ class _Taken(Views):
     def _words(self, vocabulary: Tfidf, run: Run) -> Csr:
         return self._whole.words(vocabulary, run)[self._rows]
 
-    def vectors(self, encoder: Encoder, run: Run = QUIET) -> FloatArray:
-        return self._whole.vectors(encoder, run)[self._rows]
+    def vectors(self, encoder: Encoder, run: Run = QUIET, *, keep: bool = False) -> FloatArray:
+        return self._whole.vectors(encoder, run, keep=keep)[self._rows]
 
     def _lemmatised(self, language: str) -> Views:
         return _Taken(self._whole.lemmatised(language), self._rows)

@@ -1,7 +1,7 @@
 """Checkpoints of the training loop: kept in the folder of a `Run` that has one, `Run(checkpoints=...)`, else nowhere.
 
-A training is one file, NAME.safetensors: tensors, and everything that is JSON in its header, so that one rename replaces it
-as a whole. It belongs to an identity (data, settings, seed, shapes); one of another identity is ignored and replaced.
+A training is one file, NAME.safetensors: tensors, and in its header all that is JSON, so that one rename replaces it as
+a whole. It belongs to an identity (data, settings, seed, shapes); one of another identity is ignored and replaced.
 Beside it NAME.jsonl, the loss curve, a line a step. Cost of one: a write of the weights, twice that for AdamW, and the
 best weights once more. torch is loaded only when something is trained.
 """

@@ -40,7 +40,7 @@ def train(
 ) -> Iterator[Step]:
     """Train the groups' parameters in place; a `Step` after each update.
 
-    They and the module are on the chosen device while there are steps, and back on the CPU at the end, however it comes.
+    They and the module are on the chosen device while there are steps, and back on the CPU at the end, in any case.
 
     `batches(number, rng)` gives the batch of this number, from 0; with `accumulate` a, step s takes the numbers from
     a * s to a * s + a - 1. Data stay as they are: the module moves them to the device of its parameters.

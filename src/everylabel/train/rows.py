@@ -34,9 +34,7 @@ class RowAdam(torch.optim.SparseAdam):
     def _update(self, parameter: Any, group: dict[str, Any]) -> None:
         state, gradient = self.state[parameter], parameter.grad
         if not gradient.is_sparse:
-            raise ValueError(
-                "RowAdam updates the rows of sparse gradients; this one is dense: give AdamW its parameter"
-            )
+            raise ValueError("RowAdam updates the rows of sparse gradients; this is dense: give AdamW its parameter")
         gradient = gradient.coalesce()
         if not state:
             state["step"] = 0

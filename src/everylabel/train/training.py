@@ -243,8 +243,8 @@ def _bring_back(tensor: Tensor, home: Tensor, changed: bool) -> None:
 def _random_numbers(module: nn.Module, seed: int, number: int, device: torch.device) -> Iterator[None]:
     """Those of this step. Parts with a `generator` draw from one of this training; the same numbers in both cases.
 
-    Where there are no such parts, or dropout of torch's own beside them, it is torch's generator, which is all threads':
-    then trainings take turns, and outside of the block its numbers go on as if nothing had been drawn.
+    Where there are none, or dropout of torch's own beside them, it is torch's generator, which all threads share: then
+    trainings take turns, and outside of the block its numbers go on as if nothing had been drawn.
     """
     chosen = int(np.random.SeedSequence((seed, number, 1)).generate_state(1, np.uint64)[0])
     drawing: list[Any] = [part for part in module.modules() if hasattr(part, "generator")]

@@ -53,6 +53,7 @@ from everylabel.text.views import Views
 from everylabel.types import Csr, IntArray, Ranking
 
 if TYPE_CHECKING:
+    from everylabel.encoders.base import Encoder
     from everylabel.methods.depl.dual import DualRanker
     from everylabel.methods.depl.dual_learning import DualLearner
 
@@ -122,17 +123,17 @@ class Classifier(Method):
             raise ConfigError(f"temperature must be above 0; got {self.temperature}")
 
     def _fit(self, dataset: Dataset, run: Run) -> None:
-        from everylabel.methods.depl.dual import Head
+        from everylabel.methods.depl.dual import DualRanker, Head
 
-        learner, ranker = self._learner(dataset, np.empty((len(dataset), 0), np.int32), run)
+        learner, encoder = self._learner(dataset, np.empty((len(dataset), 0), np.int32), run)
         learner.classify(self.classify)
-        head = Head(learner.head_rows(), seen_labels(dataset))
+        head, ranker = Head(learner.head_rows(), seen_labels(dataset)), DualRanker.of(encoder, learner.dual)
         self.ranker_: DualRanker = ranker.index_labels(self.index, None, head, len(dataset.labels))
 
-    def _learner(self, dataset: Dataset, hard: IntArray, run: Run) -> tuple[DualLearner, DualRanker]:
-        """`hard`: each document's hard negatives, as labels of the dataset."""
-        from everylabel.methods.depl.dual import Dual, DualRanker
+    def _learner(self, dataset: Dataset, hard: IntArray, run: Run) -> tuple[DualLearner, Encoder]:
+        """`hard`: each document's hard negatives, as labels of the dataset. The encoder is the one that is trained."""
         from everylabel.methods.depl.dual_learning import DualLearner, Pairs
+        from everylabel.methods.depl.module import Dual
         from everylabel.methods.tower import Tower
 
         ordered, seen = in_order_of_ids(dataset), seen_labels(dataset)
@@ -152,8 +153,8 @@ class Classifier(Method):
             n_seen=len(seen),
             hard=place[hard[rows]],
         )
-        static = self.encoder.kind == "static"
-        return DualLearner(dual, pairs, self.random_state, run, static=static), DualRanker(tower.encoder, dual)
+        settings: dict[str, Any] = {"static": self.encoder.kind == "static", "device": self.encoder.device}
+        return DualLearner(dual, pairs, self.random_state, run, **settings), tower.encoder
 
     def _rank(self, views: Views, k: int) -> Ranking:
         n_labels = len(self.labels_)
@@ -236,13 +237,13 @@ class Depl(Classifier):
         return self.joint or self.encoder.kind != "static" if self.initialise is None else self.initialise
 
     def _fit(self, dataset: Dataset, run: Run) -> None:
-        from everylabel.methods.depl.dual import Head
+        from everylabel.methods.depl.dual import DualRanker, Head
         from everylabel.methods.depl.dual_learning import Texts
 
         require_texts(dataset.documents)
         keywords, hard = self._fit_svm(dataset, run)
-        learner, ranker = self._learner(dataset, hard, run)
-        labels, tokenize, room = dataset.labels, ranker.encoder.tokenize, self.description_tokens
+        learner, encoder = self._learner(dataset, hard, run)
+        labels, tokenize, room = dataset.labels, encoder.tokenize, self.description_tokens
         self.descriptions_ = Descriptions.made(
             labels, self._words(), keywords, lambda texts: tokenize(texts).lengths, room
         )
@@ -255,7 +256,7 @@ class Depl(Classifier):
             learner.classify(self.classify)
         learner.retrieve(self.retrieve, texts, self.labels_per_batch, unseen=self.unseen_negatives, joint=self.joint)
         head = Head(learner.head_rows(), seen_labels(dataset)) if self.joint else None
-        self.ranker_ = ranker.index_labels(self.index, full, head, len(labels))
+        self.ranker_ = DualRanker.of(encoder, learner.dual).index_labels(self.index, full, head, len(labels))
 
     def _with_labels(self, labels: LabelSet, first: int) -> None:
         new = labels.subset(range(first, len(labels)))

@@ -1,27 +1,19 @@
-"""A dual encoder with an optional classifier head (the paper: depl.py): the torch module, and the ranker made from it.
+"""What a dual encoder (the paper: depl.py) is after training: documents and labels are read, labels in an index.
 
-phi_doc = W_doc x pooled + b_doc, phi_label likewise with weights of its own (eq. 1), on one shared encoder. Pooled
-vectors have length sqrt(dim), so that a value in them is about 1 whatever the encoder; documents are centred.
-Retrieval: phi_doc . phi_label / (temperature x dim) + constant. Classifier: phi_doc . w + b.
-Cost of ranking: encoding, and one search among the labels (the joint one: two searches, and 2 x 100 products).
+Cost of ranking: encoding, and one search among the labels (the joint one: two searches, and 2 x 100 products). Static
+embeddings are read in numpy, by the formulas of module.py; torch is loaded for transformers only.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
-import torch
 from scipy.special import expit
-from torch import Tensor, nn
-from torch.nn import functional
 
 from everylabel.encoders.base import Encoder, EncoderConfig, Tokens
 from everylabel.encoders.build import restore_encoder
-from everylabel.encoders.fingerprint import evaluating
-from everylabel.encoders.static import StaticModule
+from everylabel.encoders.static import StaticEncoder
 from everylabel.index.build import IndexKind
 from everylabel.index.products import ProductIndex
 from everylabel.states import add_prefix, strip_prefix
@@ -29,86 +21,62 @@ from everylabel.text.matching import require_texts
 from everylabel.text.views import Views
 from everylabel.types import FloatArray, IntArray, Ranking
 
+if TYPE_CHECKING:
+    from everylabel.methods.depl.module import Dual
+
 CANDIDATES = 100  # ranks of each part, at least: what the joint ranking chooses from
 STATIC_ROWS = 512  # texts that are encoded at a time
 CHUNK = 32  # documents whose candidates' vectors are looked at together: 10 MB at 256 dimensions
 
 
-class Dual(nn.Module):
-    """Both towers start as the encoder itself: the linear layers are the identity."""
+class Towers(Protocol):
+    """phi_doc and phi_label of texts, without dropout; what their product is multiplied by, and what is added to it."""
 
-    def __init__(self, encoder: nn.Module, mean: FloatArray, *, paper_pooling: bool, temperature: float) -> None:
-        super().__init__()
-        self.encoder, self.paper_pooling = encoder, paper_pooling
-        self.dim: int = encoder.dim  # type: ignore[assignment]
-        self.scale = 1 / (temperature * self.dim)
-        self.document, self.label = linear(self.dim, self.dim), linear(self.dim, self.dim)
-        nn.init.eye_(self.document.weight)
-        nn.init.eye_(self.label.weight)
-        self.constant = nn.Parameter(torch.zeros(()))
-        self.mean: Tensor
-        self.register_buffer("mean", torch.from_numpy(mean * np.float32(self.dim**0.5)))
+    scale: float
 
-    def documents(self, tokens: Tokens) -> Tensor:
-        pooled = self.encoder.states(tokens)[0][:, 0] if self.paper_pooling else self.encoder(tokens)  # type: ignore[operator]
-        return self._document_vectors(pooled)
+    @property
+    def constant(self) -> float: ...
 
-    def labels(self, tokens: Tokens) -> Tensor:
-        vectors: Tensor = self.label(self._pooled_labels(tokens))
-        return vectors
+    def documents(self, tokens: Tokens) -> FloatArray: ...
 
-    def scored(self, documents: Tokens, labels: Tokens) -> tuple[Tensor, Tensor]:
-        """The documents' vectors, and retrieval's logits.
+    def labels(self, tokens: Tokens) -> FloatArray: ...
 
-        The labels' layer works on the documents, which are fewer: d . (W x) is (d W) . x. Static embeddings read both
-        in one pass, so that there is one sparse gradient and not the sum of two.
-        """
-        if isinstance(self.encoder, StaticModule):
-            read = self.encoder(Tokens.join([documents, labels]))
-            vectors = self._document_vectors(read[: documents.n_rows])
-            pooled = self._spread(read[documents.n_rows :])
-        else:
-            vectors, pooled = self.documents(documents), self._pooled_labels(labels)
-        products = (vectors @ self.label.weight) @ pooled.T + (vectors @ self.label.bias)[:, None]
-        return vectors, products * self.scale + self.constant
-
-    def _document_vectors(self, pooled: Tensor) -> Tensor:
-        vectors: Tensor = self.document(self._spread(pooled) - self.mean)
-        return vectors
-
-    def _pooled_labels(self, tokens: Tokens) -> Tensor:
-        return self._spread(self._mean(tokens) if self.paper_pooling else self.encoder(tokens))
-
-    def _mean(self, tokens: Tokens) -> Tensor:
-        """Eq. 2; the special tokens are among them, so a text is never empty."""
-        states, mask = self.encoder.states(tokens)  # type: ignore[operator]
-        mask = mask.to(states.device)[..., None]
-        mean: Tensor = (states * mask).sum(dim=1) / mask.sum(dim=1)
-        return mean
-
-    def _spread(self, vectors: Tensor) -> Tensor:
-        spread: Tensor = functional.normalize(vectors, dim=1) * self.dim**0.5
-        return spread
+    def state(self) -> dict[str, FloatArray]: ...
 
 
-def linear(n_in: int, n_out: int) -> nn.Linear:
-    """A layer of zeros; torch's own start would draw from the global random numbers."""
-    layer: nn.Linear = nn.utils.skip_init(nn.Linear, n_in, n_out)  # type: ignore[no-untyped-call]
-    nn.init.zeros_(layer.weight)
-    nn.init.zeros_(layer.bias)
-    return layer
+class StaticTowers:
+    """Both by static embeddings; `layers` are named as in module.py."""
+
+    def __init__(self, encoder: StaticEncoder, layers: dict[str, FloatArray], temperature: float) -> None:
+        self.encoder, self.layers, self.scale = encoder, layers, 1 / (temperature * encoder.dim)
+
+    @property
+    def constant(self) -> float:
+        return float(self.layers["constant"])
+
+    def documents(self, tokens: Tokens) -> FloatArray:
+        return self._vectors("document", self.layers["mean"], tokens)
+
+    def labels(self, tokens: Tokens) -> FloatArray:
+        return self._vectors("label", np.float32(0), tokens)
+
+    def _vectors(self, name: str, mean: Any, tokens: Tokens) -> FloatArray:
+        weight, bias = self.layers[f"{name}.weight"], self.layers[f"{name}.bias"]
+        found, table = np.empty((tokens.n_rows, self.encoder.dim), np.float32), self.encoder.table
+        for first in range(0, tokens.n_rows, STATIC_ROWS):
+            rows = np.arange(first, min(first + STATIC_ROWS, tokens.n_rows))
+            found[rows] = (spread(table.sums(tokens.take(rows))) - mean) @ weight.T + bias
+        return found
+
+    def state(self) -> dict[str, FloatArray]:
+        return self.layers
 
 
-def bce(logits: Tensor, truth: Tensor) -> Tensor:
-    """Binary cross-entropy: the sum over labels, the mean over documents."""
-    return functional.binary_cross_entropy_with_logits(logits, truth, reduction="sum") / len(logits)
-
-
-def joint_bce(one: Tensor, other: Tensor, truth: Tensor) -> Tensor:
-    """That of the probability (sigmoid(one) + sigmoid(other)) / 2 (eq. 4), from logarithms."""
-    positive = torch.logaddexp(functional.logsigmoid(one), functional.logsigmoid(other))
-    negative = torch.logaddexp(functional.logsigmoid(-one), functional.logsigmoid(-other))
-    return (math.log(2) - truth * positive - (1 - truth) * negative).sum() / len(one)
+def spread(vectors: FloatArray) -> FloatArray:
+    """Rows of length sqrt(dim); rows of zeros stay."""
+    lengths = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))
+    found: FloatArray = vectors / lengths * np.float32(vectors.shape[1] ** 0.5)
+    return found
 
 
 class Head(NamedTuple):
@@ -121,15 +89,25 @@ class Head(NamedTuple):
 class DualRanker:
     """`index_labels` with label texts, with a head, or with both (joint); then `rank`."""
 
-    def __init__(self, encoder: Encoder, dual: Dual) -> None:
-        self.encoder, self.dual = encoder, dual
+    def __init__(self, encoder: Encoder, towers: Towers) -> None:
+        self.encoder, self.towers = encoder, towers
         self.parts: dict[str, ProductIndex] = {}
         self.rows: dict[str, FloatArray] = {}  # only where both parts are there
         self.head_row: IntArray = np.empty(0, np.int32)  # of each label, -1 where it has none
 
+    @classmethod
+    def of(cls, encoder: Encoder, dual: Dual) -> Self:
+        """As the module is now."""
+        from everylabel.methods.depl.module import ModuleTowers
+
+        trained = ModuleTowers(dual)
+        if not isinstance(encoder, StaticEncoder):
+            return cls(encoder, trained)
+        return cls(encoder, StaticTowers(encoder, trained.state(), dual.temperature))
+
     def index_labels(self, kind: IndexKind, texts: Tokens | None, head: Head | None, n_labels: int) -> Self:
         if texts is not None:
-            self.rows["texts"] = self.vectors(self.dual.labels, texts)
+            self.rows["texts"] = self.towers.labels(texts)
             self.parts["texts"] = ProductIndex.of(kind, np.arange(n_labels, dtype=np.int32), self.rows["texts"])
         if head is not None:
             self.rows["head"] = head.rows
@@ -142,8 +120,8 @@ class DualRanker:
 
     def with_labels(self, texts: Tokens, first: int) -> DualRanker:
         """One more, which knows labels from place `first` on by their texts; they have no row in the head."""
-        rows = self.vectors(self.dual.labels, texts)
-        wider = DualRanker(self.encoder, self.dual)
+        rows = self.towers.labels(texts)
+        wider = DualRanker(self.encoder, self.towers)
         ids = np.arange(first, first + len(rows), dtype=np.int32)
         wider.parts = self.parts | {"texts": self.parts["texts"].with_rows(ids, rows)}
         wider.rows, wider.head_row = self.rows, self.head_row
@@ -154,9 +132,9 @@ class DualRanker:
 
     def rank(self, views: Views, k: int, n_labels: int) -> Ranking:
         require_texts(views.documents)
-        vectors = self.vectors(self.dual.documents, views.tokens(self.encoder))
+        vectors = self.towers.documents(views.tokens(self.encoder))
         queries = {
-            "texts": vectors * np.float32(self.dual.scale),
+            "texts": vectors * np.float32(self.towers.scale),
             "head": np.column_stack([vectors, np.ones(len(vectors), np.float32)]),
         }
         deep = min(max(k, CANDIDATES), n_labels)
@@ -164,7 +142,7 @@ class DualRanker:
         if len(found) == 2:
             return self._joint(found, queries, k)
         ((name, one),) = found.items()
-        constant = float(self.dual.constant.detach()) if name == "texts" else 0.0
+        constant = self.towers.constant if name == "texts" else 0.0
         return Ranking.best_of(one.ids, expit(one.scores + constant), k)
 
     def _joint(self, found: dict[str, Ranking], queries: dict[str, FloatArray], k: int) -> Ranking:
@@ -172,7 +150,7 @@ class DualRanker:
         ids = np.sort(np.concatenate([part.ids for part in found.values()], axis=1), axis=1)
         ids[:, 1:][ids[:, 1:] == ids[:, :-1]] = -1
         scores = np.empty(ids.shape, np.float32)
-        constant = float(self.dual.constant.detach())
+        constant = self.towers.constant
         for first in range(0, len(ids), CHUNK):
             at = slice(first, first + CHUNK)
             texts = expit(_products(queries["texts"][at], self.rows["texts"], ids[at]) + constant)
@@ -181,22 +159,8 @@ class DualRanker:
             scores[at] = (texts + np.where(rows >= 0, head, 0)) / 2
         return Ranking.best_of(ids, scores, k)
 
-    def vectors(self, tower: Callable[[Tokens], Tensor], tokens: Tokens) -> FloatArray:
-        """(n, dim), without dropout."""
-        from everylabel.encoders.transformer import BUDGET, batches
-
-        result = np.empty((tokens.n_rows, self.dual.dim), np.float32)
-        static = self.encoder.config.kind == "static"
-        starts = range(0, tokens.n_rows, STATIC_ROWS)
-        parts: Any = (np.arange(i, min(i + STATIC_ROWS, tokens.n_rows)) for i in starts)
-        with evaluating(self.dual), torch.inference_mode():
-            for rows in parts if static else batches(tokens.lengths, BUDGET):
-                result[rows] = tower(tokens.take(rows)).cpu().numpy()
-        return result
-
     def state(self, prefix: str) -> dict[str, Any]:
-        layers = {name: tensor for name, tensor in self.dual.state_dict().items() if not name.startswith("encoder.")}
-        state: dict[str, Any] = {f"{prefix}/dual/{name}": tensor.cpu().numpy() for name, tensor in layers.items()}
+        state: dict[str, Any] = add_prefix(f"{prefix}/dual", self.towers.state())
         state |= add_prefix(f"{prefix}/encoder", self.encoder.state()) | add_prefix(f"{prefix}/rows", self.rows)
         state |= {f"{prefix}/parts": list(self.parts), f"{prefix}/head_row": self.head_row}
         for name, part in self.parts.items():
@@ -209,12 +173,15 @@ class DualRanker:
     ) -> Self:
         own = strip_prefix(state, prefix)
         encoder = restore_encoder(config, strip_prefix(own, "encoder"))
-        dual = Dual(
-            encoder.module, np.zeros(encoder.dim, np.float32), paper_pooling=paper_pooling, temperature=temperature
-        )
-        layers = {name: torch.from_numpy(np.array(value)) for name, value in strip_prefix(own, "dual").items()}
-        dual.load_state_dict(layers, strict=False)  # the encoder has its own
-        ranker = cls(encoder, dual.eval())
+        layers = strip_prefix(own, "dual")
+        towers: Towers
+        if isinstance(encoder, StaticEncoder):
+            towers = StaticTowers(encoder, layers, temperature)
+        else:
+            from everylabel.methods.depl.module import ModuleTowers
+
+            towers = ModuleTowers.restored(encoder, layers, paper_pooling=paper_pooling, temperature=temperature)
+        ranker = cls(encoder, towers)
         ranker.rows, ranker.head_row = strip_prefix(own, "rows"), own["head_row"]
         ranker.parts = {name: ProductIndex.restore(name, own) for name in own["parts"]}
         return ranker

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from everylabel.encoders.base import Tokens
-from everylabel.methods.depl.dual import Dual, bce, joint_bce, linear
+from everylabel.methods.depl.module import Dual, bce, joint_bce, linear
 from everylabel.run import QUIET, Run
 from everylabel.train.batches import epoch_rows
 from everylabel.train.config import TrainConfig
@@ -65,8 +65,10 @@ class Batch(NamedTuple):
 class DualLearner:
     """Trains a dual encoder in place, and a head beside it."""
 
-    def __init__(self, dual: Dual, pairs: Pairs, seed: int, run: Run = QUIET, *, static: bool) -> None:
-        self.dual, self.pairs, self.seed, self.run, self.static = dual, pairs, seed, run, static
+    def __init__(
+        self, dual: Dual, pairs: Pairs, seed: int, run: Run = QUIET, *, static: bool, device: str = "auto"
+    ) -> None:
+        self.dual, self.pairs, self.seed, self.run, self.static, self.device = dual, pairs, seed, run, static, device
         self.head = linear(dual.dim, pairs.n_seen)
         share = np.asarray(pairs.truth.sum(axis=0)).ravel()[: pairs.n_seen] / (pairs.truth.shape[0] + 1)
         with torch.no_grad():  # a head that knows nothing says how frequent a label is
@@ -120,7 +122,7 @@ class DualLearner:
         lr = learn.lr or learn.lr_share * (STATIC_LR if self.static else TRANSFORMER_LR)
         encoder = Group(self.dual.encoder.parameters(), lr=lr, sparse=self.static)
         groups = [encoder, Group(layers, lr=learn.layer_lr)]
-        config = TrainConfig(steps=self.steps(learn))
+        config = TrainConfig(steps=self.steps(learn), device=self.device)
         for _ in train(self.both, batches, loss, config, groups=groups, seed=self.seed, name=name, run=self.run):
             pass
 

@@ -144,9 +144,9 @@ class Hybrid(Method):
 
     def _read(self, views: Views, tower: Tower) -> FloatArray:
         """How much an encoder's word counts: by the share of the document that it reads."""
-        limit = getattr(tower.encoder.module, "limit", None)
-        if limit is None:
+        if tower.encoder.config.kind == "static":
             return np.ones(len(views), np.float32)
+        limit: Any = tower.encoder.module.limit
         n_tokens = TOKENS_PER_WORD * np.array([1 + text.count(" ") for text in views.full_texts], np.float32)
         return np.asarray(LEAST_READ + (1 - LEAST_READ) * np.minimum(1, limit / n_tokens), np.float32)
 

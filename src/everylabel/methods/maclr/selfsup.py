@@ -12,7 +12,8 @@ from torch import Tensor
 from everylabel.data.dataset import Dataset, Documents
 from everylabel.data.splits import in_order_of_ids, ranks
 from everylabel.encoders.base import EncoderConfig, Tokens
-from everylabel.methods.tower import Tower, Towers
+from everylabel.methods.maclr.towers import Towers
+from everylabel.methods.tower import Tower
 from everylabel.run import QUIET, Run
 from everylabel.text.matching import LabelMatcher, MatchConfig, label_texts
 from everylabel.text.views import Views
@@ -96,7 +97,7 @@ class Learner:
         self.seed, self.index, self.progress = seed, index, run
         self.towers = Towers(tower.encoder.module, tower.mean)
         texts, self.owners = label_texts(dataset.labels)
-        self.label_tokens = tower.encoder.tokenize(texts)
+        self.label_tokens = tower.encoder.tokenize(texts, run=run)
         self.first_text = np.searchsorted(self.owners, np.arange(len(dataset.labels) + 1))
         self.before: Callable[[int, np.random.Generator], Batch] | None = None  # batches of the stage before
 
@@ -168,7 +169,7 @@ class Learner:
             self.towers,
             batches,
             self.loss,
-            TrainConfig(steps=steps),
+            TrainConfig(steps=steps, device=self.tower.encoder.config.device),
             groups=groups,
             seed=self.seed,
             name=name,

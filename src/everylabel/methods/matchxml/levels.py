@@ -77,7 +77,7 @@ class Levels:
         for t in range(tree.depth):
             last = t == tree.depth - 1
             own = documents_of_nodes(pairs, tree, t + 1)
-            vectors = self.encoder.encode_tokens(self.tokens)
+            vectors = self.encoder.encode_tokens(self.tokens, run=self.run)
             if t > 0:
                 above = best_nodes(vectors, weights, above, tree.children[t - 1], self.config.beam)
             head = bootstrapped(vectors, own, parents, tree.children[t], self.seed + t)
@@ -94,7 +94,7 @@ class Levels:
         head = Group(list(heads.head.parameters()), lr=config.head_lr, sparse=True, betas=BETAS)
         steps = max(1, round(config.epochs * self.tokens.n_rows / config.batch_size))
         loss = self.matching if last and config.matching else hinge
-        schedule = TrainConfig(steps=steps)
+        schedule = TrainConfig(steps=steps, device=self.encoder.config.device)
         name = f"fine-tuning, {batches.n_nodes:,} nodes"
         for _ in train(heads, batches, loss, schedule, groups=[encoder, head], seed=self.seed, name=name, run=self.run):
             pass

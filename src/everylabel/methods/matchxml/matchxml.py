@@ -137,8 +137,8 @@ class MatchXml(Method):
         views = Views.in_run(dataset.documents, run).taken(np.argsort(ranks(dataset.documents.ids)))
         pairs, labels = ordered.required_pairs, np.flatnonzero(ordered.counts > 0).astype(np.int32)
         self.features_, X = views.fitted_tfidf(self.tfidf, run)
-        self.sentence_ = load_encoder(self.sentence) if self.sentence_weight > 0 else None
-        sentences = None if self.sentence_ is None else views.vectors(self.sentence_, run)
+        self.sentence_ = load_encoder(self.sentence, run=run) if self.sentence_weight > 0 else None
+        sentences = None if self.sentence_ is None else views.vectors(self.sentence_, run, keep=True)
         self.members_: list[Member] = []
         for number in range(self.members):
             member = Member(self, self.random_state + number)
@@ -225,7 +225,7 @@ class Member:
         from everylabel.methods.matchxml.levels import Levels
 
         config, texts = self.config.fine_tuning, views.full_texts
-        self.encoder = load_encoder(self.config.encoder, texts)
+        self.encoder = load_encoder(self.config.encoder, texts, run)
         if config.epochs > 0 and self.config.encoder.trainable:
             settings = {"leaf_size": config.leaf_size, "arity": config.arity}
             rng = np.random.default_rng(self.seed)

@@ -19,10 +19,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from everylabel.methods.onesided.documents import SHORT
 from everylabel.types import FloatArray, LongArray
 
 TOGETHER = 1_000_000  # numbers of one padded array, 4 MB
-SHORT = 1e-2  # a vector shorter than that stays shorter than 1: a text of no known word must not have a huge gradient
 
 
 class TokenRows(NamedTuple):

@@ -142,7 +142,7 @@ class Learner:
             Group(layers, lr=method.learn.layer_lr, weight_decay=decay),
         ]
         batches = Batches(self.pairs, method, steps, watch)
-        config = TrainConfig(steps=steps)
+        config = TrainConfig(steps=steps, device=method.encoder.device)
         name, seed = "fine-tuning", method.random_state
         for _ in train(self.both, batches, self.loss, config, groups=groups, seed=seed, name=name, run=self.run):
             pass

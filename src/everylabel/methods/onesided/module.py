@@ -15,9 +15,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from everylabel.encoders.base import Tokens
-from everylabel.encoders.static import StaticModule
-from everylabel.methods.depl.dual import linear
-from everylabel.methods.onesided.attention import SHORT, TokenRows, attended_cosines
+from everylabel.encoders.static_module import StaticModule
+from everylabel.methods.depl.module import linear
+from everylabel.methods.onesided.attention import TokenRows, attended_cosines
+from everylabel.methods.onesided.documents import SHORT
 from everylabel.types import FloatArray, IntArray
 
 
@@ -74,7 +75,7 @@ class DocumentSide(nn.Module):
         table = encoder.embedding.weight
         bias = torch.from_numpy(np.log(counts, dtype=np.float32))
         if self.training and encoder.dropout > 0:
-            dropped = (torch.rand(len(ids)) < encoder.dropout).numpy()
+            dropped = encoder.chances(len(ids)) < encoder.dropout
             lengths = np.diff(offsets)
             lost = np.bincount(np.repeat(np.arange(len(lengths)), lengths), dropped, minlength=len(lengths))
             dropped &= np.repeat(lost < lengths, lengths)
@@ -86,10 +87,10 @@ class DocumentSide(nn.Module):
         """A transformer's states, and which of them are the text's own: special tokens explain nothing."""
         encoder: Any = self.encoder
         states, mask = encoder.states(tokens)
-        columns = torch.arange(mask.shape[1])
+        columns = torch.arange(mask.shape[1], device=mask.device)
         before, after = len(encoder.prefix), len(encoder.suffix)
         inside = mask & (columns >= before) & (columns < mask.sum(dim=1, keepdim=True) - after)
-        return states, inside.to(states.device)
+        return states, inside
 
 
 class Seen(NamedTuple):

@@ -187,7 +187,8 @@ class OfDe(Method):
     def _fit(self, dataset: Dataset, run: Run) -> None:
         from everylabel.methods.onesided.learning import Learner, Pairs
         from everylabel.methods.onesided.module import DocumentSide
-        from everylabel.methods.onesided.ranker import OneSidedRanker, label_vectors
+        from everylabel.methods.onesided.module_documents import label_vectors
+        from everylabel.methods.onesided.ranker import OneSidedRanker
         from everylabel.methods.tower import Tower
 
         require_texts(dataset.documents)
@@ -204,11 +205,11 @@ class OfDe(Method):
         truth = csr_matrix(data.required_pairs[rows][:, order])
         documents = views.tokens(encoder, run).take(rows)
         pairs = Pairs(documents, encoder.tokenize(texts, self.label_tokens), truth, n_seen)
-        labels, reader = self._labels(encoder, side, pairs, texts)
+        labels, reader = self._labels(encoder, side, pairs, texts, run)
         ranked = order[:n_seen] if self.label_side == "free" else order
 
         def ranker() -> OneSidedRanker:
-            made = OneSidedRanker(encoder, side, self.shortlist, self.pooled_share)
+            made = OneSidedRanker.of(encoder, side, self.shortlist, self.pooled_share)
             return made.index_labels(self.index, labels, ranked, len(dataset.labels))
 
         def watch(step: int) -> dict[str, Any]:
@@ -243,7 +244,7 @@ class OfDe(Method):
         return train, Held(held.documents, held.required_pairs, hidden)
 
     def _labels(
-        self, encoder: Encoder, side: DocumentSide, pairs: Pairs, texts: list[str]
+        self, encoder: Encoder, side: DocumentSide, pairs: Pairs, texts: list[str], run: Run
     ) -> tuple[LabelModule, LabelReader]:
         from everylabel.encoders.build import load_encoder
         from everylabel.methods.onesided.module import FreeLabels, FrozenLabels, ReadLabels, aligned
@@ -255,10 +256,10 @@ class OfDe(Method):
             second = self.label_side == "second"
             labels = ReadLabels(side, pairs.texts, second=second, attention=self.attention)
             return labels, LabelReader.of(None)
-        own, projection = encoder.encode_tokens(pairs.texts), np.eye(encoder.dim, dtype=np.float32)
+        own, projection = encoder.encode_tokens(pairs.texts, run=run), np.eye(encoder.dim, dtype=np.float32)
         reader, vectors = LabelReader.of(encoder), own
         if self.label_encoder:
-            other = load_encoder(self._label_encoder)
+            other = load_encoder(self._label_encoder, run=run)
             vectors, reader = other.encode_tokens(other.tokenize(texts, self.label_tokens)), LabelReader.of(other)
             projection = aligned(vectors, own)
         return FrozenLabels(vectors, projection, attention=self.attention), reader
@@ -266,10 +267,12 @@ class OfDe(Method):
     @property
     def _label_encoder(self) -> EncoderConfig:
         """Of a frozen label side."""
-        return EncoderConfig(kind=self.label_encoder, trainable=False) if self.label_encoder else self.encoder
+        if not self.label_encoder:
+            return self.encoder
+        return EncoderConfig(kind=self.label_encoder, trainable=False, device=self.encoder.device)
 
     def _centroids(self, encoder: Encoder, side: DocumentSide, pairs: Pairs) -> FloatArray:
-        from everylabel.encoders.static import random_signs
+        from everylabel.encoders.table import random_signs
         from everylabel.vectors import unit_rows
 
         vectors = unit_rows(encoder.encode_tokens(pairs.documents) - side.mean.numpy())

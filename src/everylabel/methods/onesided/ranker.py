@@ -1,33 +1,28 @@
 """What the one-sided family is after training: documents are read, labels are vectors in an index.
 
 With attention the index gives each document a shortlist by its pooled vector, which attention puts in order.
-Cost of a document: encoding, a search, and with attention shortlist x distinct tokens x dim operations.
+Cost of a document: encoding, a search, and with attention shortlist x distinct tokens x dim operations. torch is loaded
+for attention and for transformers only (documents.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-import torch
 
 from everylabel.encoders.base import Encoder, EncoderConfig, Tokens
 from everylabel.encoders.build import restore_encoder
-from everylabel.encoders.fingerprint import evaluating
-from everylabel.encoders.static import StaticEncoder
 from everylabel.errors import DataError
 from everylabel.index.build import IndexKind, make_index
 from everylabel.index.grown import index_state, restored_index, with_vectors
-from everylabel.methods.onesided.attention import weights_of
-from everylabel.methods.onesided.module import DocumentSide, LabelModule
+from everylabel.methods.onesided.documents import DocumentVectors, documents_of, restored_documents
 from everylabel.states import add_prefix, strip_prefix
-from everylabel.types import FloatArray, IntArray, LongArray, Ranking
+from everylabel.types import FloatArray, IntArray, Ranking
 from everylabel.vectors import unit_rows
 
-STATIC_ROWS = 512  # texts that are read at a time
-ATTENDED = 32  # those of them whose shortlists are attended to at a time
-LABELS = 256  # that are encoded at a time
+if TYPE_CHECKING:
+    from everylabel.methods.onesided.module import DocumentSide, LabelModule
 
 
 class Span(NamedTuple):
@@ -42,12 +37,19 @@ class Span(NamedTuple):
 class OneSidedRanker:
     """`index_labels`, then `rank`."""
 
-    def __init__(self, encoder: Encoder, documents: DocumentSide, shortlist: int, pooled_share: float) -> None:
+    def __init__(self, encoder: Encoder, documents: DocumentVectors, shortlist: int, pooled_share: float) -> None:
         self.encoder, self.documents, self.shortlist, self.pooled_share = encoder, documents, shortlist, pooled_share
         self.vectors: dict[str, FloatArray] = {}  # outputs and queries of all labels, only for attention
 
+    @classmethod
+    def of(cls, encoder: Encoder, side: DocumentSide, shortlist: int, pooled_share: float) -> Self:
+        """As the module reads documents now."""
+        return cls(encoder, documents_of(encoder, side), shortlist, pooled_share)
+
     def index_labels(self, kind: IndexKind, labels: LabelModule, order: IntArray, n_labels: int) -> Self:
         """`order`: the labels as the vocabulary numbers them, in the order of training."""
+        from everylabel.methods.onesided.module_documents import label_vectors
+
         outputs, queries = label_vectors(labels, len(order))
         self.index: Any = make_index(kind, outputs.shape[1], len(order))
         self.index.add(order.astype(np.int64), outputs)
@@ -70,64 +72,44 @@ class OneSidedRanker:
         """Scores are (1 + cosine) / 2."""
         deep = min(max(k, self.shortlist) if self.vectors else k, len(self.index))
         found = Ranking.empty(tokens.n_rows, deep)
-        with evaluating(self.documents), torch.inference_mode():
-            for rows in self._parts(tokens.lengths):
-                search = self._attended if self.vectors else self._pooled
-                found.ids[rows], found.scores[rows] = search(tokens.take(rows), deep)
+        search = self._attended if self.vectors else self._pooled
+        for rows in self.documents.parts(tokens.lengths):
+            found.ids[rows], found.scores[rows] = search(tokens.take(rows), deep)
         return Ranking.best_of(found.ids, np.clip((1 + found.scores) / 2, 0, 1), k)
 
     def explain(self, text: str, label: int) -> list[Span]:
         """The words of a text by how much the label looks at them; the weights add up to 1."""
         if not self.vectors:
             raise DataError("only methods with attention can say which words a label looks at; fit of-lan")
-        ids, spans = self.encoder.tokenizer.spans(text)  # type: ignore[attr-defined]
-        tokens = self.encoder.tokenize([text])
+        _, spans = self.encoder.tokenizer.spans(text)
+        tokens, documents = self.encoder.tokenize([text]), self.documents
         if not len(tokens.ids):
             return []
-        with evaluating(self.documents), torch.inference_mode():
-            read = self.documents.read(tokens).tokens
-            assert read is not None
-            weights = weights_of(read, 0, torch.from_numpy(self.vectors["queries"][label]))
-        if isinstance(self.encoder, StaticEncoder):  # a token's weight is that of all its occurrences
-            of_id = dict(zip(read.ids.tolist(), (weights / np.exp(read.bias.numpy())).tolist(), strict=True))
-            weights = np.array([of_id.get(i, 0.0) for i in ids[: len(tokens.ids)]], np.float32)
+        weights = documents.weights(tokens, self.vectors["queries"][label])  # type: ignore[attr-defined]
         merged: dict[tuple[int, int], float] = {}
         for span, weight in zip(spans, weights.tolist(), strict=False):
             merged[span] = merged.get(span, 0.0) + weight
         found = [Span(start, end, text[start:end], weight) for (start, end), weight in merged.items()]
         return sorted(found, key=lambda span: (-span.weight, span.start))
 
-    def _parts(self, lengths: LongArray) -> Iterator[LongArray]:
-        from everylabel.encoders.transformer import BUDGET, batches
-
-        if self.encoder.config.kind != "static":
-            return batches(lengths, BUDGET)
-        size = ATTENDED if self.vectors else STATIC_ROWS
-        return (np.arange(i, min(i + size, len(lengths))) for i in range(0, len(lengths), size))
-
     def _pooled(self, tokens: Tokens, k: int) -> Ranking:
-        found: Ranking = self.index.search(unit_rows(self.documents(tokens).cpu().numpy()), k)
+        found: Ranking = self.index.search(unit_rows(self.documents.vectors(tokens)), k)
         return found
 
     def _attended(self, tokens: Tokens, k: int) -> Ranking:
-        read = self.documents.read(tokens)
-        assert read.tokens is not None
-        found = self.index.search(unit_rows(read.vectors.cpu().numpy()), k)
-        asked, places = np.unique(found.ids, return_inverse=True)
-        rows = torch.from_numpy(asked)  # taken by torch, whose arrays are aligned: else sums differ in their last digit
-        queries, outputs = (torch.from_numpy(self.vectors[name])[rows] for name in ("queries", "outputs"))
-        sets = torch.from_numpy(places.reshape(found.ids.shape))
-        cosines = self.documents.cosines(read.tokens, queries, outputs, sets).cpu().numpy()
+        documents: Any = self.documents
+        vectors, read = documents.read(tokens)
+        found = self.index.search(unit_rows(vectors), k)
+        cosines = documents.attended(read, found.ids, self.vectors)
         there = found.ids >= 0  # an approximate index may find fewer labels: their scores are minus infinity
         pooled = np.where(there, found.scores, 0)
         mixed = self.pooled_share * pooled + (1 - self.pooled_share) * cosines
         return Ranking(found.ids, np.where(there, mixed, -np.inf))
 
     def state(self, prefix: str) -> dict[str, Any]:
-        layers = {n: t.cpu().numpy() for n, t in self.documents.state_dict().items() if not n.startswith("encoder.")}
         encoder = add_prefix(f"{prefix}/encoder", self.encoder.state())
         vectors = add_prefix(f"{prefix}/vectors", self.vectors)
-        own = encoder | vectors | add_prefix(f"{prefix}/documents", layers)
+        own = encoder | vectors | add_prefix(f"{prefix}/documents", self.documents.state())
         return own | index_state(f"{prefix}/index", self.index)
 
     @classmethod
@@ -143,23 +125,8 @@ class OneSidedRanker:
     ) -> Self:
         own = strip_prefix(state, prefix)
         encoder, vectors = restore_encoder(config, strip_prefix(own, "encoder")), strip_prefix(own, "vectors")
-        documents = DocumentSide(
-            encoder.module, np.zeros(encoder.dim, np.float32), layer=layer, attention=bool(vectors)
-        )
-        layers = {name: torch.from_numpy(np.array(value)) for name, value in strip_prefix(own, "documents").items()}
-        documents.load_state_dict(layers, strict=False)  # the encoder has its own
-        ranker = cls(encoder, documents.eval(), shortlist, pooled_share)
+        layers = strip_prefix(own, "documents")
+        documents = restored_documents(encoder, layers, layer=layer, attention=bool(vectors))
+        ranker = cls(encoder, documents, shortlist, pooled_share)
         ranker.vectors, ranker.index = vectors, restored_index("index", own)
         return ranker
-
-
-def label_vectors(labels: LabelModule, n: int) -> tuple[FloatArray, FloatArray | None]:
-    """Unit output vectors of the first n labels, and their queries if there is attention."""
-    outputs, queries = [], []
-    with evaluating(labels), torch.inference_mode():
-        for first in range(0, n, LABELS):
-            seen = labels(np.arange(first, min(first + LABELS, n), dtype=np.int32))
-            outputs.append(unit_rows(seen.outputs.cpu().numpy()))
-            if seen.queries is not None:
-                queries.append(seen.queries.cpu().numpy())
-    return np.concatenate(outputs), np.concatenate(queries) if queries else None

@@ -187,7 +187,7 @@ class Xml0(Method):
         labels = dataset.labels
         views = Views.in_run(dataset.documents, run)
         tower = Tower.load(self.encoder, views, labels, self.random_state, center=self.center, run=run)
-        reader = tower.encoder if not self.label_encoder else load_encoder(self._label_encoder)
+        reader = tower.encoder if not self.label_encoder else load_encoder(self._label_encoder, run=run)
         self.reader_ = reader.state() if self.label_encoder else {}
         vectors = label_vectors(reader, labels)
         yardstick = sample_by_id(labels.ids, None, min(len(labels), YARDSTICK), self.random_state)
@@ -208,7 +208,7 @@ class Xml0(Method):
 
     @property
     def _label_encoder(self) -> EncoderConfig:
-        return EncoderConfig(kind=self.label_encoder, trainable=False)
+        return EncoderConfig(kind=self.label_encoder, trainable=False, device=self.encoder.device)
 
     def _rehearse(
         self, dataset: Dataset, candidates: Callable[[LongArray], Candidates], run: Run

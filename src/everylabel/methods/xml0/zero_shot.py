@@ -133,7 +133,7 @@ class Candidates:
 def label_vectors(encoder: Encoder, labels: LabelSet) -> FloatArray:
     """One unit vector a label: the mean of those of its name, its alternatives and its description."""
     texts, owners = label_texts(labels)
-    vectors = encoder.encode(texts)
+    vectors = encoder.encode(texts, keep=True)
     begins = np.searchsorted(owners, np.arange(len(labels)))
     found: FloatArray = unit_rows(np.add.reduceat(vectors, begins, axis=0))
     return found

@@ -1,0 +1,89 @@
+"""How the one-sided family reads documents after training, without torch: static embeddings, pooled.
+
+The same as `DocumentSide` of module.py without attention, in numpy: u = unit(pooled) - mean, then unit(u + W u + b), or
+unit(u) without a layer. Attention and transformers need the torch module, loaded for them (module_documents.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from everylabel.encoders.base import Encoder, Tokens
+from everylabel.encoders.static import StaticEncoder
+from everylabel.types import FloatArray, LongArray
+
+if TYPE_CHECKING:
+    from everylabel.methods.onesided.module import DocumentSide
+
+SHORT = 1e-2  # a vector shorter than that stays shorter than 1: a text of no known word must not have a huge gradient
+ROWS = 512  # texts that are read at a time
+
+
+class DocumentVectors(Protocol):
+    """What the ranker asks of both."""
+
+    def parts(self, lengths: LongArray) -> Iterator[LongArray]:
+        """Rows that are read together."""
+
+    def vectors(self, tokens: Tokens) -> FloatArray:
+        """(n_rows, dim), at most 1 long."""
+
+    def through_layer(self, vectors: FloatArray) -> FloatArray:
+        """v + W v + b, or v where there is no layer: labels go through it that are read as documents are."""
+
+    def state(self) -> dict[str, FloatArray]:
+        """What was trained beside the encoder."""
+
+
+class PooledDocuments:
+    """Static embeddings; `layers` has `mean`, and with a layer `layer.weight` and `layer.bias`."""
+
+    def __init__(self, encoder: StaticEncoder, layers: dict[str, FloatArray]) -> None:
+        self.encoder, self.layers = encoder, layers
+
+    def parts(self, lengths: LongArray) -> Iterator[LongArray]:
+        return (np.arange(first, min(first + ROWS, len(lengths))) for first in range(0, len(lengths), ROWS))
+
+    def vectors(self, tokens: Tokens) -> FloatArray:
+        return short_unit(self.through_layer(short_unit(self.encoder.table.sums(tokens)) - self.layers["mean"]))
+
+    def through_layer(self, vectors: FloatArray) -> FloatArray:
+        if "layer.weight" not in self.layers:
+            return vectors
+        layer: FloatArray = vectors @ self.layers["layer.weight"].T + self.layers["layer.bias"]
+        return vectors + layer
+
+    def state(self) -> dict[str, FloatArray]:
+        return self.layers
+
+
+def documents_of(encoder: Encoder, side: DocumentSide) -> DocumentVectors:
+    """As the module reads them now; without it where that can be."""
+    from everylabel.methods.onesided.module_documents import ModuleDocuments
+
+    read = ModuleDocuments(side)
+    return PooledDocuments(encoder, read.state()) if _pooled(encoder, side.attention) else read  # type: ignore[arg-type]
+
+
+def restored_documents(
+    encoder: Encoder, layers: dict[str, FloatArray], *, layer: bool, attention: bool
+) -> DocumentVectors:
+    if _pooled(encoder, attention):
+        return PooledDocuments(encoder, layers)  # type: ignore[arg-type]
+    from everylabel.methods.onesided.module_documents import ModuleDocuments
+
+    return ModuleDocuments.restored(encoder, layers, layer=layer, attention=attention)
+
+
+def _pooled(encoder: Encoder, attention: bool) -> bool:
+    return isinstance(encoder, StaticEncoder) and not attention
+
+
+def short_unit(vectors: Any) -> FloatArray:
+    """Rows of length 1; those shorter than SHORT stay shorter than 1."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    found: FloatArray = vectors / np.maximum(lengths, np.float32(SHORT))
+    return found
