@@ -90,8 +90,8 @@ class ArrayWriter:
 class ArrayReader:
     """The arrays of a model by their names, each mapped once, when it is asked for first."""
 
-    def __init__(self, folder: Path, arrays: Mapping[str, Mapping[str, Any]]) -> None:
-        self._folder, self._places = folder, arrays
+    def __init__(self, folder: Path, manifest: Mapping[str, Any]) -> None:
+        self._folder, self._places, self._listed = folder, manifest["arrays"], manifest["files"]
         self._files: dict[str, Any] = {}
         self._arrays: dict[str, Any] = {}
 
@@ -100,9 +100,15 @@ class ArrayReader:
             place = self._places[name]
             file = place["file"]
             if file not in self._files:
-                self._files[file] = map_file(self._folder / file)
+                self._files[file] = map_file(self.path_of(file))
             self._arrays[name] = array_in(self._files[file], place["dtype"], place["shape"], place["offset"])
         return self._arrays[name]
+
+    def path_of(self, file: str) -> Path:
+        """Of a file that the manifest lists: no model leads out of its folder."""
+        if file not in self._listed:
+            raise KeyError(file)
+        return self._folder / file
 
 
 def _header(values: Any) -> bytes:
