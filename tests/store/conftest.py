@@ -35,14 +35,14 @@ def same_as_fitted(path: Path) -> bool:
 
 
 @dataclass(kw_only=True)
-class Any_(Method):  # noqa: N801
+class Arbitrary(Method):
     """Its state is what it was given."""
 
     name: ClassVar[str] = "any-for-tests"
     summary: ClassVar[str] = "a state for tests"
     traits: ClassVar[Traits] = Traits(pairs="unused")
 
-    def _fit(self, dataset: Dataset, run: Run) -> None:
+    def _fit(self, dataset: Dataset, run: Run) -> None:  # noqa: ARG002
         self.values_: State = {}
 
     def _rank(self, views: Views, k: int) -> Ranking:
@@ -64,10 +64,10 @@ def model(tmp_path: Path) -> Path:
 @pytest.fixture
 def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Save:
     """`saved(a=array, ...)`: a model with this state; `state_of` gives it back."""
-    monkeypatch.setattr("everylabel.store.read.method_class", lambda _name: Any_)
+    monkeypatch.setattr("everylabel.store.read.method_class", lambda _name: Arbitrary)
 
     def save(state: State | None = None, **more: Any) -> Path:
-        method = Any_().fit(DATA)
+        method = Arbitrary().fit(DATA)
         method.model_.values_ = {**(state or {}), **more}
         method.save(tmp_path / "model")
         return tmp_path / "model"
@@ -79,5 +79,5 @@ def state_of(path: Path, *, verify: bool = False) -> State:
     from everylabel.store import load
 
     method = load(path, verify=verify)
-    assert isinstance(method, Any_)
+    assert isinstance(method, Arbitrary)
     return method.values_

@@ -14,13 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy.sparse import csr_matrix, random_array
+from tests.store.conftest import Save, state_of
 
 from everylabel import store
 from everylabel.data.columns import TextColumn
 from everylabel.index.build import make_index
 from everylabel.mapping import is_mapped
 from everylabel.store.arrays import SMALL
-from tests.store.conftest import Save, state_of
 
 DTYPES = ["?", "i1", "u1", "<i2", "<i4", "<i8", "<u8", "<f2", "<f4", "<f8", "<c8", "<U3", "S4", ">i4"]
 

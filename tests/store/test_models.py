@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from tests.store.conftest import DATA, LABELS, TEXTS, fitted, same_as_fitted
 
 import everylabel
 from everylabel import atomic, store
@@ -22,7 +23,6 @@ from everylabel.methods.traits import Traits
 from everylabel.run import Run
 from everylabel.text.views import Views
 from everylabel.types import Ranking
-from tests.store.conftest import DATA, LABELS, TEXTS, fitted, same_as_fitted
 
 
 def test_rankings_and_labels_are_identical_after_load(model: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_newer_model_says_upgrade(model: Path) -> None:
 
 def test_a_model_of_an_earlier_version_says_fit_again(model: Path) -> None:
     (model / "manifest.json").write_text('{"format": 1, "everylabel": "0.1.0", "files": {}}')
-    with pytest.raises(ModelError, match="written by an earlier version .*fit it again"):
+    with pytest.raises(ModelError, match=r"written by an earlier version .*fit it again"):
         everylabel.load(model)
 
 
@@ -141,7 +141,7 @@ class Nearest(Method):
     summary: ClassVar[str] = "points on a circle"
     traits: ClassVar[Traits] = Traits(pairs="unused")
 
-    def _fit(self, dataset: Dataset, run: Run) -> None:
+    def _fit(self, dataset: Dataset, run: Run) -> None:  # noqa: ARG002
         angles = np.arange(len(dataset.labels))
         vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
         self.indexes_ = {"labels/a b": make_index("exact", 2, 4), "labels/../x": make_index("ann", 2, 4)}

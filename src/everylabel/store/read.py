@@ -118,3 +118,5 @@ def _verify(path: Path, manifest: dict[str, Any], *, all_bytes: bool) -> None:
                 raise ModelError(f"{file}: is damaged (its checksum differs); {RESTORE}")
         except OSError:
             raise ModelError(f"{file}: is missing; the model is incomplete: {RESTORE}") from None
+        except (KeyError, TypeError):
+            raise ModelError(f"{path / MANIFEST}: says nothing of {name}; fit again") from None
