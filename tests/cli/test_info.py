@@ -9,20 +9,21 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Run
 
+import everylabel
 from everylabel.cli.output import spoken_size
 
 
 def test_what_a_model_is(run: Run, data: Path, tmp_path: Path) -> None:
-    made = run("fit", data, "--method", "knn", "--set", "tfidf.ngrams=2", "-o", tmp_path / "model", "--quiet")
-    assert made.exit_code == 0, made.output
+    everylabel.method("knn", tfidf={"ngrams": 2}).fit(everylabel.load_dataset(data)).save(tmp_path / "model")
     result = run("info", tmp_path / "model")
     assert (result.exit_code, result.stderr) == (0, "")
-    lines = {line.split("  ")[0]: line for line in result.stdout.splitlines()}
+    facts, parts = result.stdout.split("\n\n")
+    lines = {line.split("  ")[0]: line for line in facts.splitlines()}
     assert lines["method"].split() == ["method", "knn"]
     assert lines["settings"].split() == ["settings", "tfidf.ngrams=2"]
     assert lines["labels"].split() == ["labels", "4"]
     assert lines["documents"].split() == ["documents", "4"]
-    assert {"part", "labels", "counts", "tfidf"} <= lines.keys()
+    assert {"labels", "counts", "tfidf"} <= {line.split()[0] for line in parts.splitlines()[1:]}
     found = json.loads(run("info", tmp_path / "model", "--json").stdout)
     assert found["settings"] == {"tfidf.ngrams": 2}
     assert found["bytes"] == sum(file.stat().st_size for file in (tmp_path / "model").rglob("*") if file.is_file())

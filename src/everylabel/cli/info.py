@@ -34,7 +34,7 @@ def info(model: Model, json: Json = False) -> None:
     rows = [
         (p.name, str(p.values), spoken_size(p.bytes), spoken_size(p.shared) if p.shared else "") for p in found.parts
     ]
-    print_table(("part", "arrays", "size", "shared"), rows)
+    print_table(("part", "values", "size", "shared"), rows)
     made = _made(found)
     if "plan" in made:
         print("\n" + "\n".join(made["plan"]))
