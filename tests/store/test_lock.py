@@ -129,8 +129,17 @@ def test_a_link_and_what_it_points_to_have_one_lock(model: Path) -> None:
         assert (model.parent / ".model.lock").is_file()
 
 
-def test_a_place_where_nothing_can_be_written_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="cannot be changed"), locked(tmp_path / "none" / "model"):
+def test_a_place_where_nothing_can_be_written_is_an_error(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "open", refused)
+    with pytest.raises(ModelError, match=r"cannot be changed \(Permission denied beside it\)"), locked(model):
+        pass
+
+
+def test_a_model_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="is not a model folder"), locked(tmp_path / "none" / "model"):
         pass
 
 

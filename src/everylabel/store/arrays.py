@@ -32,7 +32,7 @@ class ArrayWriter:
         self.arrays: dict[str, dict[str, Any]] = {}  # name -> where it is
         self.files: dict[str, dict[str, Any]] = {}  # file -> size and checksum
         self._folder = folder
-        self._small: list[bytes] = []
+        self._small = bytearray()
         self._names: dict[int, tuple[Any, str]] = {}  # by identity: the array is kept, so that no other gets its number
         (folder / ARRAYS).mkdir()
 
@@ -68,14 +68,13 @@ class ArrayWriter:
     def finish(self) -> None:
         """Write the small ones, if there are any."""
         if self._small:
-            content = b"".join(self._small)
-            (self._folder / SMALL_FILE).write_bytes(content)
-            self.files[SMALL_FILE] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+            (self._folder / SMALL_FILE).write_bytes(self._small)
+            self.files[SMALL_FILE] = {"bytes": len(self._small), "sha256": hashlib.sha256(self._small).hexdigest()}
 
     def _pack(self, header: bytes, content: Any) -> dict[str, Any]:
-        offset = sum(map(len, self._small)) + len(header)
-        end = offset + len(content)
-        self._small += [header, content.tobytes(), bytes(-end % _ALIGNED)]
+        offset = len(self._small) + len(header)
+        self._small += header + content.tobytes()
+        self._small += bytes(-len(self._small) % _ALIGNED)
         return {"file": SMALL_FILE, "offset": offset}
 
     def _write(self, name: str, header: bytes, content: Any, digest: str) -> dict[str, Any]:
