@@ -12,7 +12,20 @@ import everylabel
 
 ROOT = Path(everylabel.__file__).parent
 LAYERS: list[set[str]] = [  # from the bottom; a module may import its own layer and those below
-    {"errors", "types", "config", "progress", "parallel", "vectors", "states", "atomic", "registry", "memo", "run"},
+    {
+        "errors",
+        "types",
+        "config",
+        "progress",
+        "parallel",
+        "vectors",
+        "states",
+        "atomic",
+        "mapping",
+        "registry",
+        "memo",
+        "run",
+    },
     {"data", "sample", "text", "encoders", "index", "tree", "linear", "train", "metrics", "machine"},
     {"store"},
     {"methods"},

@@ -59,6 +59,18 @@ def to_dict(config: Any) -> dict[str, Any]:
     return values
 
 
+def changed(values: Mapping[str, Any], defaults: Mapping[str, Any], where: str = "") -> dict[str, Any]:
+    """The settings that are not as the defaults are, by their full names: {"tfidf.ngrams": 2}."""
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        default = defaults.get(key)
+        if isinstance(value, Mapping) and isinstance(default, Mapping):
+            found |= changed(value, default, f"{where}{key}.")
+        elif key not in defaults or value != default:
+            found[f"{where}{key}"] = value
+    return found
+
+
 def read_toml(path: str | Path) -> dict[str, Any]:
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))

@@ -30,7 +30,7 @@ from everylabel.text.keywords import KeywordConfig
 from everylabel.text.matching import MatchConfig
 
 tiny_folder, cache, static = conftest.tiny_folder, conftest.cache, conftest.static
-NOTHING = Training([], [])
+NOTHING = Training.of([], [])
 HOSTILE = [
     "",
     " \n",
@@ -55,7 +55,7 @@ TEXTS = ["boats at sea", "a boat, the sea and taxes", "levies on milk", "cows gi
 LISTS = [[0], [0, 1], [1, 2], [2], [1]]
 TITLES = ["Boats", "", "Milk\nquota " * 30, "", "Taxes"]
 DATA = Dataset(Documents.of(TEXTS, TITLES), LABELS, pairs_from_lists(LISTS, len(LABELS)))
-TRAINING = Training([f"d{i}" for i in range(5)], [title or text for title, text in zip(TITLES, TEXTS, strict=True)])
+TRAINING = Training.of([f"d{i}" for i in range(5)], [title or text for title, text in zip(TITLES, TEXTS, strict=True)])
 
 
 def of(experts: list[Method], text: str, label: int, training: Training = NOTHING, **more: Any) -> list[Evidence]:
@@ -150,7 +150,7 @@ def test_a_document_is_its_beginning_or_its_id() -> None:
     assert long.startswith("Milk quota Milk quota")
     assert long.endswith("…")
     assert len(long) <= BEGINNING
-    nameless = Training(TRAINING.ids, [""] * 5)
+    nameless = Training.of(TRAINING.ids, [""] * 5)
     assert {item.text for item in of([method], "cows, levies and milk quota", 2, nameless)} == {"d2", "d3"}
 
 
@@ -164,7 +164,7 @@ def test_a_bag_of_words_has_documents_only() -> None:
     bags = Documents(list("abc"), ["boats", "sea", "tax"], [""] * 3, features)
     knn = NearestNeighbours().fit(Dataset(bags, LABELS, pairs_from_lists([[0], [0], [1]], len(LABELS))))
     experts: dict[str, Method] = {"knn": knn, "tfidf": TfidfMatch().fit(DATA)}
-    found = evidence(experts, bags, 1, 0, Training(list("abc"), ["x", "y", "z"]))
+    found = evidence(experts, bags, 1, 0, Training.of(list("abc"), ["x", "y", "z"]))
     assert [(item.kind, item.text) for item in found] == [("document", "y"), ("document", "x")]
     assert found[0].weight == pytest.approx(1)
     assert found[1].weight == pytest.approx(0.5**0.5)
@@ -306,7 +306,7 @@ def test_odd_texts_have_little_evidence_or_none(static: EncoderConfig) -> None:
         Lan(encoder=static, learn=learn).fit(CLUE_DATA),
         Semantic(encoder=static).fit(CLUE_DATA),
     ]
-    training = Training(CLUE_DATA.documents.ids, CLUE_DATA.documents.texts)
+    training = Training.of(CLUE_DATA.documents.ids, CLUE_DATA.documents.texts)
     for own in [experts, experts[-1:], experts[:1], []]:
         assert of(own, "", 0, training) == []
         for label in range(len(CLUE_LABELS)):

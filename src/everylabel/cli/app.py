@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from everylabel import __version__
+from everylabel.cli.check import check
 from everylabel.cli.compare import compare
 from everylabel.cli.convert import convert
 from everylabel.cli.curves import curves
@@ -14,6 +15,7 @@ from everylabel.cli.demo import demo
 from everylabel.cli.evaluate import evaluate
 from everylabel.cli.fit import fit
 from everylabel.cli.history import history
+from everylabel.cli.info import info
 from everylabel.cli.inspect import inspect
 from everylabel.cli.labels import labels
 from everylabel.cli.learn import learn
@@ -52,7 +54,7 @@ def everylabel(
 
 
 FIRST_STEPS = (demo, sample, inspect, convert, methods)
-MODELS = (plan, fit, tag, learn, history, evaluate, compare, report, curves)
+MODELS = (plan, fit, tag, learn, info, check, history, evaluate, compare, report, curves)
 for command in FIRST_STEPS + MODELS:
     app.command()(command)
 app.add_typer(labels)

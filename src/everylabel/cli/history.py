@@ -24,10 +24,11 @@ def history(model: Model, json: Json = False) -> None:
     if json:
         print_json(events)
         return
-    rows = [(*(str(event[column]) for column in COLUMNS), _about(event)) for event in events]
+    rows = [(*(str(event[column]) for column in COLUMNS), about(event)) for event in events]
     print_table((*COLUMNS, "about"), rows, left=(0, 1, 2))
 
 
-def _about(event: dict[str, Any]) -> str:
+def about(event: dict[str, Any]) -> str:
+    """The numbers of an event, in words."""
     numbers = {name: value for name, value in event.items() if name not in COLUMNS}
     return ", ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in numbers.items())

@@ -35,6 +35,14 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: 
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
+def spoken_size(n_bytes: int) -> str:
+    """12 bytes, 3.4 KB, 567.8 MB: of 1,000 each, as disks and files are sold and shown."""
+    if n_bytes < 1_000:
+        return f"{n_bytes} bytes"
+    power = next(power for power in (1, 2, 3, 4) if n_bytes < 999.95 * 1_000**power or power == 4)
+    return f"{n_bytes / 1_000**power:,.1f} {'_KMGT'[power]}B"
+
+
 def note(message: str) -> None:
     typer.echo(message, err=True)
 

@@ -302,7 +302,11 @@ def _copy(source: Bytes, starts: LongArray, sizes: LongArray, target: Bytes, pla
     while first < len(sizes):
         last = max(int(np.searchsorted(ends, ends[first] + _BLOCK, side="right")) - 1, first + 1)
         own = slice(first, last)
-        target[_ranges(places[own], sizes[own])] = source[_ranges(starts[own], sizes[own])]
+        pieces = source[_ranges(starts[own], sizes[own])]
+        if places[last - 1] + sizes[last - 1] - places[first] == len(pieces):  # side by side: nothing else is between
+            target[places[first] : places[first] + len(pieces)] = pieces
+        else:
+            target[_ranges(places[own], sizes[own])] = pieces
         first = last
 
 

@@ -29,7 +29,7 @@ class SortedHashes(NamedTuple):
 
 
 class IdIndex(Mapping[str, int]):
-    """A mapping of ids to places that never changes; of equal ids the first counts (`first_twice` finds them)."""
+    """A mapping of ids to places that never changes. Each id is there once, or `first_twice` finds one that is not."""
 
     def __init__(self, ids: TextColumn, runs: Sequence[SortedHashes]) -> None:
         self._ids, self._runs = ids, tuple(runs)
@@ -128,11 +128,11 @@ def _mixed(values: Hashes) -> Hashes:
 
 def _run(ids: TextColumn, first: int) -> SortedHashes:
     hashes = hashes_of(ids)
-    order = np.argsort(hashes, kind="stable")  # of equal ones the first in front
+    order = np.argsort(hashes)
     return SortedHashes(hashes[order], (order + first).astype(np.int32))
 
 
 def _merged(runs: Sequence[SortedHashes]) -> SortedHashes:
     hashes, places = (np.concatenate(parts) for parts in zip(*runs, strict=True))
-    order = np.argsort(hashes, kind="stable")
+    order = np.argsort(hashes, kind="stable")  # which merges what is sorted already
     return SortedHashes(hashes[order], places[order])

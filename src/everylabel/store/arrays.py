@@ -32,7 +32,7 @@ class ArrayWriter:
         self.arrays: dict[str, dict[str, Any]] = {}  # name -> where it is
         self.files: dict[str, dict[str, Any]] = {}  # file -> size and checksum
         self._folder = folder
-        self._small: list[bytes] = []
+        self._small = bytearray()
         self._names: dict[int, tuple[Any, str]] = {}  # by identity: the array is kept, so that no other gets its number
         (folder / ARRAYS).mkdir()
 
@@ -68,14 +68,13 @@ class ArrayWriter:
     def finish(self) -> None:
         """Write the small ones, if there are any."""
         if self._small:
-            content = b"".join(self._small)
-            (self._folder / SMALL_FILE).write_bytes(content)
-            self.files[SMALL_FILE] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+            (self._folder / SMALL_FILE).write_bytes(self._small)
+            self.files[SMALL_FILE] = {"bytes": len(self._small), "sha256": hashlib.sha256(self._small).hexdigest()}
 
     def _pack(self, header: bytes, content: Any) -> dict[str, Any]:
-        offset = sum(map(len, self._small)) + len(header)
-        end = offset + len(content)
-        self._small += [header, content.tobytes(), bytes(-end % _ALIGNED)]
+        offset = len(self._small) + len(header)
+        self._small += header + content.tobytes()
+        self._small += bytes(-len(self._small) % _ALIGNED)
         return {"file": SMALL_FILE, "offset": offset}
 
     def _write(self, name: str, header: bytes, content: Any, digest: str) -> dict[str, Any]:
@@ -90,8 +89,8 @@ class ArrayWriter:
 class ArrayReader:
     """The arrays of a model by their names, each mapped once, when it is asked for first."""
 
-    def __init__(self, folder: Path, arrays: Mapping[str, Mapping[str, Any]]) -> None:
-        self._folder, self._places = folder, arrays
+    def __init__(self, folder: Path, manifest: Mapping[str, Any]) -> None:
+        self._folder, self._places, self._listed = folder, manifest["arrays"], manifest["files"]
         self._files: dict[str, Any] = {}
         self._arrays: dict[str, Any] = {}
 
@@ -100,9 +99,15 @@ class ArrayReader:
             place = self._places[name]
             file = place["file"]
             if file not in self._files:
-                self._files[file] = map_file(self._folder / file)
+                self._files[file] = map_file(self.path_of(file))
             self._arrays[name] = array_in(self._files[file], place["dtype"], place["shape"], place["offset"])
         return self._arrays[name]
+
+    def path_of(self, file: str) -> Path:
+        """Of a file that the manifest lists: no model leads out of its folder."""
+        if file not in self._listed:
+            raise KeyError(file)
+        return self._folder / file
 
 
 def _header(values: Any) -> bytes:

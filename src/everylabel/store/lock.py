@@ -9,6 +9,7 @@ from pathlib import Path
 
 from everylabel.errors import ModelError
 from everylabel.run import QUIET, Run
+from everylabel.store.manifest import read_manifest
 
 try:
     import fcntl
@@ -43,6 +44,7 @@ def _locked(file: Path, path: Path, run: Run) -> int:
         try:
             handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
+            read_manifest(path)  # says it better if there is no model
             raise ModelError(
                 f"{path}: cannot be changed ({error.strerror} beside it); choose a folder you may write to"
             ) from None

@@ -85,4 +85,5 @@ def read_json(file: Path) -> Any:
 
 
 def write_json(file: Path, value: Any) -> None:
-    file.write_text(json.dumps(value, ensure_ascii=False, indent=None) + "\n", encoding="utf-8")
+    """ASCII: halves of characters, which a text may have, cannot be written otherwise."""
+    file.write_text(json.dumps(value) + "\n", encoding="ascii")

@@ -96,10 +96,10 @@ def _manifest(path: Path) -> dict[str, Any]:
 
 def _open(path: Path, manifest: dict[str, Any], verify: bool) -> _Opened:
     _verify(path, manifest, all_bytes=verify)
-    arrays = ArrayReader(path, manifest["arrays"])
+    arrays = ArrayReader(path, manifest)
     try:
-        labels = LabelSet.restored(values_of(manifest["labels"], arrays, path))
-        return _Opened(manifest, labels, read_json(path / PLAIN) | values_of(manifest["state"], arrays, path))
+        labels = LabelSet.restored(values_of(manifest["labels"], arrays))
+        return _Opened(manifest, labels, read_json(path / PLAIN) | values_of(manifest["state"], arrays))
     except OSError as error:
         raise ModelError(f"{error.filename or path}: cannot be read ({error.strerror or error}); {RESTORE}") from None
     except _NO_FIT as error:
@@ -118,3 +118,5 @@ def _verify(path: Path, manifest: dict[str, Any], *, all_bytes: bool) -> None:
                 raise ModelError(f"{file}: is damaged (its checksum differs); {RESTORE}")
         except OSError:
             raise ModelError(f"{file}: is missing; the model is incomplete: {RESTORE}") from None
+        except (KeyError, TypeError):
+            raise ModelError(f"{path / MANIFEST}: says nothing of {name}; fit again") from None

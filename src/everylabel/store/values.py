@@ -46,12 +46,12 @@ def arrays_in(entry: Entry) -> list[str]:
     return list(entry.get("texts") or entry.get("csr") or ())
 
 
-def values_of(entries: Mapping[str, Entry], arrays: ArrayReader, folder: Path) -> dict[str, Any]:
+def values_of(entries: Mapping[str, Entry], arrays: ArrayReader) -> dict[str, Any]:
     """The values, mapped. KeyError, TypeError or ValueError where entries and arrays do not fit together."""
-    return {key: _value(entry, arrays, folder) for key, entry in entries.items()}
+    return {key: _value(entry, arrays) for key, entry in entries.items()}
 
 
-def _value(entry: Entry, arrays: ArrayReader, folder: Path) -> Any:
+def _value(entry: Entry, arrays: ArrayReader) -> Any:
     if "array" in entry:
         return arrays[entry["array"]]
     if "texts" in entry:
@@ -68,4 +68,4 @@ def _value(entry: Entry, arrays: ArrayReader, folder: Path) -> Any:
         if entry["sorted"]:
             matrix.has_sorted_indices = True  # else the first who asks would read all of it
         return matrix
-    return load_index(entry["index"], folder / entry["file"])
+    return load_index(entry["index"], arrays.path_of(entry["file"]))
