@@ -11,7 +11,6 @@ from everylabel.cli.guard import guarded
 from everylabel.cli.options import Json, Model, OnBadRow, Quiet, Split
 from everylabel.cli.output import print_json
 from everylabel.cli.progress import progress
-from everylabel.cli.settings import as_tagger
 
 
 @guarded
@@ -36,16 +35,11 @@ def learn(
 
     Example: everylabel learn MODEL new.jsonl
     """
-    from everylabel.data import load_labelled
     from everylabel.metrics.scores import percent
-    from everylabel.store import load
+    from everylabel.workflow.learn import learn as learn_documents
 
-    tagger = as_tagger(
-        load(model), model, "cannot learn from new documents; fit it again with all of them, or fit a tagger, which can"
-    )
-    with progress(quiet):
-        found = tagger.learn(load_labelled(source, tagger.labels_, split, on_bad_row=on_bad_row))
-        tagger.save(model)
+    with progress(quiet) as run:
+        found = learn_documents(model, source, split=split, on_bad_row=on_bad_row, run=run)
     if json:
         print_json(found._asdict())
         return

@@ -14,6 +14,7 @@ from scipy.sparse import csr_matrix
 
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
 from everylabel.data.formats import plain, vocabulary
+from everylabel.data.formats.lines import content_of, unpacked
 from everylabel.data.formats.registry import Format, detect_format, format_named
 from everylabel.data.formats.rows import WHOLE, BadRows, Entry, OnBadRow, Options, Row, Source, suffix_of
 from everylabel.errors import DataError
@@ -235,6 +236,18 @@ def stream_documents(
             gathered.add(row)
         yield gathered.documents()
     bad.report(run)
+
+
+def whole_text(source: Path | str | BinaryIO) -> Documents:
+    """A file or stream, compressed or not, as one document."""
+    if isinstance(source, Path | str):
+        where, content = str(source), content_of(Path(source))
+    else:
+        where, content = "standard input", unpacked(source).read()
+    try:
+        return Documents.of([content.decode("utf-8-sig")])
+    except UnicodeDecodeError as error:
+        raise DataError(f"{where}: expected UTF-8 text; {error}; save it as UTF-8") from None
 
 
 def document_rows(
