@@ -76,6 +76,32 @@ def test_imports_go_down(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_what_users_touch_does_not_know_each_other(path: Path) -> None:
+    """The command line, the server and the cluster stand side by side on `workflow`."""
+    part = part_of(path)
+    sideways = [
+        f"{path.name}:{line} imports {other}"
+        for line, other in imported_parts(path)
+        if part in LAYERS[-1] and other in LAYERS[-1] - {part}
+    ]
+    assert not sideways
+
+
+@pytest.mark.parametrize("path", [path for path in modules() if part_of(path) != "cli"], ids=lambda path: path.name)
+def test_only_the_command_line_prints(path: Path) -> None:
+    """A server calls everything below it: results are values, progress goes to a run."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        used: list[str] = []
+        if isinstance(node, ast.ImportFrom):
+            used = [(node.module or "").partition(".")[0]]
+        elif isinstance(node, ast.Import):
+            used = [alias.name.partition(".")[0] for alias in node.names]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            used = [node.func.id]
+        assert not {"typer", "rich", "click", "print", "input"} & set(used)
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_files_can_be_read_in_one_go(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
     assert path.stem not in {"utils", "helpers", "misc", "common"}

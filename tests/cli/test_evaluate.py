@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -155,6 +156,8 @@ def test_compare_prints_a_row_a_method(run: Run, data: Path) -> None:
     assert "fitted on 4 documents, evaluated on test: 3 documents" in heading
     assert columns.split()[:3] == ["method", "P@1", "P@5"]
     assert row.split()[:2] == ["popularity", "33.3"]
+    *_, same = run("compare", data, "--methods", "popularity,tfidf").stdout.splitlines()
+    assert re.search(r"[-+]\d+\.\d \([-+].* to [-+].*\), p = \d\.\d{4}; sign test p = \d\.\d{4}$", same)
 
 
 def test_compare_as_json_is_a_line_a_method(run: Run, tmp_path: Path) -> None:
@@ -166,6 +169,7 @@ def test_compare_as_json_is_a_line_a_method(run: Run, tmp_path: Path) -> None:
     assert first["difference"] is None
     assert second["difference"]["first"] == "popularity"
     assert set(second["difference"]["nDCG@5"]) == {"difference", "low", "high", "p_value"}
+    assert set(second["difference"]["sign_test@5"]) == {"wins", "losses", "p_value"}
     assert second["fit_seconds"] >= 0
 
 

@@ -272,9 +272,9 @@ def given(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Dataset, Dataset | None
     calls: list[tuple[Dataset, Dataset | None]] = []
     fit = Tagger.fit
 
-    def noted(self: Tagger, dataset: Dataset, dev: Dataset | None = None) -> Tagger:
+    def noted(self: Tagger, dataset: Dataset, dev: Dataset | None = None, **rest: Any) -> Tagger:
         calls.append((dataset, dev))
-        return fit(self, dataset, dev)
+        return fit(self, dataset, dev, **rest)
 
     monkeypatch.setattr(Tagger, "fit", noted)
     return calls

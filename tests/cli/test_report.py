@@ -146,7 +146,7 @@ def test_a_model_made_of_parts(run: Run, sampled: Path, tmp_path: Path, monkeypa
     names = set(found["systems"])
     assert names == {"blend", "bm25", "tfidf", "popularity"}
     assert list(found["systems"])[:: len(names) - 1] == ["blend", "popularity"]
-    assert set(found["differences"]["bm25"]) == {"nDCG@5", "PSP@5", "ZSR@100", "tail-F1@5"}
+    assert set(found["differences"]["bm25"]) == {"nDCG@5", "PSP@5", "ZSR@100", "tail-F1@5", "sign_test@5"}
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     text = words(page)
     for part in ("parts bm25, tfidf", "bm25 1.0 25.0", "few pairs: bm25 leads <knn> helps", "2026-01-02 fit 5"):

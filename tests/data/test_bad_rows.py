@@ -9,7 +9,6 @@ import pytest
 
 from everylabel.data import BadRows, load_dataset
 from everylabel.errors import ConfigError, DataError
-from everylabel.progress import reporting
 
 Make = Callable[..., Path]
 GOOD = b'{"id": "1", "text": "x", "labels": ["a"]}\n'
@@ -100,29 +99,6 @@ def test_rows_of_other_formats(make: Make, folder: str, file: str, content: byte
     (path / file).write_bytes(content)
     with pytest.raises(DataError, match=message):
         load_dataset(path, format=kind.get(folder, folder.replace("_", "-")))
-
-
-def test_skipped_rows_are_told(make: Make) -> None:
-    said: list[str] = []
-
-    class Listener:
-        def start(self, name: str, total: int | None) -> object:
-            return (name, total)
-
-        def advance(self, key: object, amount: int) -> None:
-            pass
-
-        def finish(self, key: object) -> None:
-            pass
-
-        def say(self, message: str) -> None:
-            said.append(message)
-
-    path = make("data", {"labels.jsonl": LABELS, "train.jsonl": GOOD + b"{\n" * 7})
-    with reporting(Listener()):
-        load_dataset(path, on_bad_row="skip")
-    assert said[0].startswith("skipped 7 bad rows:\n  train.jsonl:2: ")
-    assert said[0].endswith("and 2 more")
 
 
 def test_an_unknown_policy(make: Make) -> None:

@@ -1,4 +1,4 @@
-"""Tables of scores."""
+"""Scores by their names and bands, and how they are printed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from math import nan
 import pytest
 
 from everylabel.errors import ConfigError
-from everylabel.metrics.scores import Scores, band_rows, band_table, markdown_table, percent
+from everylabel.metrics.scores import Scores, band_rows, percent
 
 SCORES = Scores(
     values={"P@1": 0.8766, "ZSR@10": nan},
@@ -24,27 +24,15 @@ def test_percent_has_one_decimal_and_a_dash_for_nothing() -> None:
     assert (percent(0.8766), percent(1.0), percent(nan)) == ("87.7", "100.0", "-")
 
 
-def test_systems_side_by_side() -> None:
-    assert markdown_table({"a|b": SCORES, "c": SCORES}, ["P@1", "ZSR@10", "tail/R@10", "tail/labels"]) == (
-        "| system | P@1 | ZSR@10 | tail/R@10 | tail/labels |\n"
-        "| --- | ---: | ---: | ---: | ---: |\n"
-        "| a\\|b | 87.7 | - | 50.0 | 12 |\n"
-        "| c | 87.7 | - | 50.0 | 12 |\n"
-    )
-
-
 def test_bands_below_each_other() -> None:
     assert band_rows(SCORES) == [("tail", {"labels": 12, "R@10": 0.5}), ("all", {"labels": 40, "R@10": 0.625})]
-    assert band_table(SCORES) == (
-        "| band | labels | R@10 |\n| --- | ---: | ---: |\n| tail | 12 | 50.0 |\n| all | 40 | 62.5 |\n"
-    )
 
 
 def test_a_value_that_was_not_evaluated_is_named_with_those_that_were() -> None:
     with pytest.raises(ConfigError, match=r"'P@7' was not evaluated; there is P@1, .*tail/R@10"):
         SCORES["P@7"]
     with pytest.raises(ConfigError, match="'top/R@10'"):
-        markdown_table({"a": SCORES}, ["top/R@10"])
+        SCORES["top/R@10"]
 
 
 def test_the_package_is_cheap_to_import() -> None:

@@ -16,8 +16,10 @@ from everylabel.errors import DataError
 from everylabel.metrics.ranking import find_hits
 from everylabel.metrics.reliability import Bin, Reliability
 from everylabel.metrics.scores import CurvePoint, Scores
+from everylabel.metrics.significance import SignTest
+from everylabel.report.differences import Change, System, sentence
 from everylabel.report.examples import Choice, Evidence, Example, Missed, Suggestion, beginning, choose, describe
-from everylabel.report.page import SECTIONS, SHOWN, Change, Report, System, render, sentence
+from everylabel.report.page import SECTIONS, SHOWN, Report, render
 from everylabel.report.page_parts import Html, document, safe, table, tag
 from everylabel.report.plots import frequency_plot, inline_svg, learning_curve_plot, reliability_plot, trade_off_plot
 from everylabel.types import Ranking
@@ -96,7 +98,9 @@ def report(name: str = "model") -> Report:
     changes = {"nDCG@5": Change(0.1, 0.001, (0.05, 0.15)), "PSP@5": Change(-0.1, 0.01, (-0.2, -0.05))}
     systems = {
         name: System(scores(0.5), 12.0),
-        "part": System(scores(0.4), 3.0, changes | {"ZSR@100": Change(0.01, 0.6, (-0.1, 0.1))}),
+        "part": System(
+            scores(0.4), 3.0, changes | {"ZSR@100": Change(0.01, 0.6, (-0.1, 0.1))}, SignTest(1200, 80, 1e-5)
+        ),
         "popularity": System(scores(0.0), 1e5, {"tail-F1@5": Change(0.3, 1e-9)}),
     }
     found = {"seen": Reliability((Bin(0.2, 0.3, 50),)), "unseen": Reliability(())}
@@ -145,6 +149,8 @@ def test_what_the_page_says() -> None:
         "▲ +10.0 +5.0 to +15.0, p = 0.001",
         "▼ -10.0",
         "▲ +30.0 p < 0.001",
+        "▲ 1,200 to 80 p < 0.001",
+        "of the 5 comparisons",
         "tail, rank 17",
         "unseen, not in the top 100",
         "unseen, not in the model's vocabulary",

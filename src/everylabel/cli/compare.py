@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from everylabel.cli.drawing import draw, ready_to_draw
 from everylabel.cli.guard import guarded
 from everylabel.cli.options import Data, Json, OnBadRow, Plots, Quiet, Split
-from everylabel.cli.output import print_json
+from everylabel.cli.output import draw, print_json
 from everylabel.cli.progress import progress
 
 if TYPE_CHECKING:
-    from everylabel.cli.scoring import Evaluation
     from everylabel.data.dataset import Dataset
-    from everylabel.methods.base import Method
-    from everylabel.metrics.significance import Bootstrap
+    from everylabel.workflow.compare import Compared, Differences
 
 SHOWN = ("P@1", "P@5", "nDCG@5", "PSP@5", "R@10", "macro-F1@5")
-COMPARED = ("P@1", "nDCG@5", "PSP@5")
 MAIN = "nDCG@5"
 
 
@@ -36,13 +31,16 @@ def compare(
 ) -> None:
     """Fit each method on the training documents, evaluate it, and test its difference from the first one.
 
-    The difference is a paired bootstrap over documents: 95 % interval and two-sided p. A line is printed as soon as a
-    method is done; with --json it is one object a line.
+    The difference is a paired bootstrap over documents: 95 % interval and two-sided p; beside it the p of a sign test
+    over the labels that only one of the two has in its top 5. A line is printed as soon as a method is done; with
+    --json it is one object a line.
 
     Example: everylabel compare DATA --methods xr-linear,knn,popularity
     """
-    from everylabel.cli.settings import configured
     from everylabel.data import load_dataset
+    from everylabel.workflow.compare import compare as compare_method
+    from everylabel.workflow.pictures import ready_to_draw
+    from everylabel.workflow.settings import configured
 
     names = [name.strip() for name in methods.split(",") if name.strip()]
     if not names or len(set(names)) != len(names):
@@ -51,48 +49,23 @@ def compare(
         )
     if plots is not None:
         ready_to_draw()
-    unfitted = [configured(name, None, None) for name in names]
-    with progress(quiet):
-        train = load_dataset(data, "train", on_bad_row=on_bad_row)
-        held_out = load_dataset(data, split, on_bad_row=on_bad_row)
+    unfitted = [configured(name) for name in names]
+    with progress(quiet) as run:
+        train = load_dataset(data, "train", on_bad_row=on_bad_row, run=run)
+        held_out = load_dataset(data, split, on_bad_row=on_bad_row, run=run)
     if not json:
         _print_heading(names, split, train, held_out)
-    results: dict[str, Evaluation] = {}
+    done: list[Compared] = []
     for method in unfitted:
-        with progress(quiet):
-            seconds, result = _run(method, train, held_out)
-        first = results.get(names[0])
-        differences = {key: _difference(result, first, key) for key in COMPARED} if first else {}
-        results[method.name] = result
+        with progress(quiet) as run:
+            one = compare_method(method, train, held_out, done[0] if done else None, run=run)
+        done.append(one)
         if json:
-            print_json(_as_json(method.name, names[0], seconds, result, differences), indent=None)
+            print_json(one.to_json(), indent=None)
         else:
-            _print_row(names, method.name, seconds, result, differences.get(MAIN))
+            _print_row(names, one)
     if plots is not None:
-        draw(results, plots, quiet=quiet)
-
-
-def _run(method: Method, train: Dataset, held_out: Dataset) -> tuple[float, Evaluation]:
-    from everylabel.cli.scoring import score
-
-    started = time.perf_counter()
-    method.fit(train)
-    seconds = time.perf_counter() - started
-    return seconds, score(method, held_out)
-
-
-def _difference(result: Evaluation, first: Evaluation, key: str) -> Bootstrap:
-    from everylabel.metrics.significance import paired_bootstrap
-
-    return paired_bootstrap(result.ratios[key], first.ratios[key])
-
-
-def _as_json(
-    name: str, first: str, seconds: float, result: Evaluation, differences: dict[str, Bootstrap]
-) -> dict[str, Any]:
-    about = {"method": name, "fit_seconds": round(seconds, 3), "docs_per_second": round(result.docs_per_second, 1)}
-    against = {"first": first, **{key: value._asdict() for key, value in differences.items()}} if differences else None
-    return about | {"difference": against, "calibration": result.calibration_json()} | result.scores.to_json()
+        draw({one.name: one.evaluation for one in done}, plots, quiet)
 
 
 def _print_heading(names: list[str], split: str, train: Dataset, held_out: Dataset) -> None:
@@ -103,16 +76,25 @@ def _print_heading(names: list[str], split: str, train: Dataset, held_out: Datas
     )
 
 
-def _print_row(names: list[str], name: str, seconds: float, result: Evaluation, difference: Bootstrap | None) -> None:
+def _print_row(names: list[str], one: Compared) -> None:
     from everylabel.metrics.scores import percent
 
-    values = [percent(result.scores[key]) for key in SHOWN] + [f"{seconds:.2f}", f"{result.docs_per_second:,.0f}"]
+    found = one.evaluation
+    values = [percent(found.scores[key]) for key in SHOWN] + [f"{one.fit_seconds:.2f}", f"{found.docs_per_second:,.0f}"]
     cells = "".join(f"{value:>11}" for value in values)
-    against = ""
-    if difference:
-        low, high = 100 * difference.low, 100 * difference.high
-        against = f"  {100 * difference.difference:+.1f} ({low:+.1f} to {high:+.1f}), p = {difference.p_value:.4f}"
-    print(f"{name:{_width(names)}}{cells}{against}", flush=True)
+    against = "" if one.differences is None else f"  {_against(one.differences)}"
+    print(f"{one.name:{_width(names)}}{cells}{against}", flush=True)
+
+
+def _against(differences: Differences) -> str:
+    found, sign = differences.metrics[MAIN], differences.decisions
+    between = f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"
+    tested = f"{_spoken_p(found.p_value)}; sign test {_spoken_p(sign.p_value)}"
+    return f"{100 * found.difference:+.1f} ({between}), {tested}"
+
+
+def _spoken_p(p_value: float) -> str:
+    return "p < 0.0001" if p_value < 0.0001 else f"p = {p_value:.4f}"
 
 
 def _width(names: list[str]) -> int:

@@ -52,7 +52,7 @@ def convert(
     """
     from everylabel.data import convert as convert_data
 
-    with progress(quiet):
+    with progress(quiet) as run:
         done = convert_data(
             source,
             target,
@@ -67,6 +67,7 @@ def convert(
             label_column=label_column,
             label_separator=label_separator,
             language=language,
+            run=run,
         )
     if not quiet:
         parts = ", ".join(f"{number:,} {name}" for name, number in done.n_docs.items())

@@ -16,9 +16,9 @@ from everylabel.cli.output import print_table
 from everylabel.cli.progress import progress
 
 if TYPE_CHECKING:
-    from everylabel.cli.measuring import Measured
     from everylabel.data.dataset import Dataset
     from everylabel.tagger.tagger import Tagger
+    from everylabel.workflow.evaluate import Evaluation
 
 SHOWN = ("P@1", "P@5", "nDCG@5", "PSP@5", "R@10", "macro-F1@5")
 MAIN = "nDCG@5"
@@ -58,26 +58,19 @@ def demo(quiet: Quiet = False) -> None:
     Example: everylabel demo
     """
     from everylabel.tagger.tagger import Tagger
+    from everylabel.workflow.demo import beside_best_expert, sample_splits
 
-    train, dev, test = _sample()
+    train, dev, test = sample_splits()
     _print_data(train, dev, test)
     started = time.perf_counter()
-    with progress(quiet):
-        tagger = Tagger().fit(train, dev)  # says its plan
+    with progress(quiet) as run:
+        tagger = Tagger().fit(train, dev, run=run)  # says its plan
         seconds = time.perf_counter() - started
-        systems = _measured(tagger, test)
+        systems = beside_best_expert(tagger, test, run=run)
     _print_experts(tagger, seconds)
     _print_results(systems)
     _print_tags(tagger)
     _print_next()
-
-
-def _sample() -> tuple[Dataset, ...]:
-    from everylabel.data import load_dataset, sample
-
-    with tempfile.TemporaryDirectory() as folder:
-        sample(Path(folder) / "sample")
-        return tuple(load_dataset(Path(folder) / "sample", split) for split in ("train", "dev", "test"))
 
 
 def _print_data(train: Dataset, dev: Dataset, test: Dataset) -> None:
@@ -89,17 +82,6 @@ def _print_data(train: Dataset, dev: Dataset, test: Dataset) -> None:
     print("          one or two minutes", flush=True)
 
 
-def _measured(tagger: Tagger, test: Dataset) -> dict[str, Measured]:
-    """The tagger and the best of its experts, by the same test documents: which favours the expert, if anyone."""
-    from everylabel.cli.measuring import measure
-    from everylabel.cli.scoring import match_labels
-
-    truth = match_labels(tagger.labels_, tagger.counts_, test)
-    experts = {name: measure(expert, tagger, test, truth) for name, expert in tagger.experts_.items()}
-    best = max(experts, key=lambda name: experts[name].scores[MAIN])
-    return {tagger.name: measure(tagger, tagger, test, truth), best: experts[best]}
-
-
 def _print_experts(tagger: Tagger, seconds: float) -> None:
     print(f"\nWhat it is made of (fitted in {seconds:.1f} s)")
     rows = [(choice.name, choice.why, f"{tagger.costs_[choice.name]:.1f}") for choice in tagger.plan_.experts]
@@ -107,16 +89,17 @@ def _print_experts(tagger: Tagger, seconds: float) -> None:
     print_table(("expert", "what it does", "s"), rows, left=(0, 1))
 
 
-def _print_results(systems: dict[str, Measured]) -> None:
+def _print_results(systems: dict[str, Evaluation]) -> None:
     from everylabel.metrics.scores import band_rows, percent
+    from everylabel.workflow.compare import differences
 
     own, other = systems.values()
     name, best = systems
     print(f"\nResults on the {own.scores.n_docs} test documents, in %: the {name}, and {best}, the best of its experts")
     print_table(("", *SHOWN), [[key, *(percent(one.scores[m]) for m in SHOWN)] for key, one in systems.items()])
-    change = own.changes_from(other, seed=0)[MAIN]
-    interval = f" (95 % {100 * change.interval[0]:+.1f} to {100 * change.interval[1]:+.1f})" if change.interval else ""
-    print(f"difference in {MAIN}: {100 * change.difference:+.1f}{interval}, p = {change.p_value:.3f}")
+    found = differences(own, other, [MAIN]).metrics[MAIN]
+    interval = f"(95 % {100 * found.low:+.1f} to {100 * found.high:+.1f})"
+    print(f"difference in {MAIN}: {100 * found.difference:+.1f} {interval}, p = {found.p_value:.3f}")
     print("\nBy a label's number of training documents: head 100 and more, middle 10 to 99, tail 1 to 9, unseen 0")
     columns = ("band", "labels", "pairs", *(f"{m}, {key}" for m in ("F1@5", "R@10") for key in systems))
     rows = [
@@ -128,13 +111,14 @@ def _print_results(systems: dict[str, Measured]) -> None:
 
 
 def _print_tags(tagger: Tagger) -> None:
-    from everylabel.cli.tag import Cut, print_evidence, tags
+    from everylabel.cli.tag import print_evidence
     from everylabel.data.dataset import Documents
+    from everylabel.workflow.tag import Cut, tag
 
     print("\nTags of three new texts: as many as give the best expected F1")
     titles, texts = zip(*NEW_TEXTS, strict=True)
     documents = Documents.of(texts, titles)
-    for title, labels in zip(titles, tags(tagger, documents, Cut(5, None, best=True), explain=True), strict=True):
+    for title, labels in zip(titles, tag(tagger, documents, Cut(5, best=True), explain=True), strict=True):
         print(f"\n{title}")
         print_table(("label", "band", "probability"), [_row(label) for label in labels], left=(0, 1))
         print_evidence(labels)

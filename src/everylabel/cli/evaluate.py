@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from everylabel.cli.drawing import draw, ready_to_draw
 from everylabel.cli.guard import guarded
 from everylabel.cli.options import Data, Json, Model, OnBadRow, Plots, Quiet, Split
-from everylabel.cli.output import note, print_json
+from everylabel.cli.output import draw, note, print_json
 from everylabel.cli.progress import progress
 
 
@@ -26,21 +25,23 @@ def evaluate(
 
     Example: everylabel evaluate MODEL DATA --split dev --plots pictures
     """
-    from everylabel.cli.scoring import score
     from everylabel.cli.tables import print_bands, print_calibration, print_diagnostics, print_overall
     from everylabel.data import load_dataset
     from everylabel.store import load
+    from everylabel.workflow.evaluate import diagnostics_of
+    from everylabel.workflow.evaluate import evaluate as evaluate_model
+    from everylabel.workflow.pictures import ready_to_draw
 
     if plots is not None:
         ready_to_draw()
-    with progress(quiet):
+    with progress(quiet) as run:
         method = load(model)
-        dataset = load_dataset(data, split, on_bad_row=on_bad_row)
-        result = score(method, dataset)
-        diagnostics = method.diagnostics(dataset) if hasattr(method, "diagnostics") else {}
+        dataset = load_dataset(data, split, on_bad_row=on_bad_row, run=run)
+        result = evaluate_model(method, dataset, run=run)
+        diagnostics = diagnostics_of(method, dataset)
     truth, scores = result.truth, result.scores
     if plots is not None:
-        draw({method.name: result}, plots, quiet=quiet)
+        draw({method.name: result}, plots, quiet)
     if json:
         about = {
             "method": method.name,

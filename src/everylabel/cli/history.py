@@ -7,7 +7,6 @@ from typing import Any
 from everylabel.cli.guard import guarded
 from everylabel.cli.options import Json, Model
 from everylabel.cli.output import print_json, print_table
-from everylabel.cli.settings import as_tagger
 
 COLUMNS = ("when", "what")
 
@@ -18,9 +17,9 @@ def history(model: Model, json: Json = False) -> None:
 
     Example: everylabel history MODEL
     """
-    from everylabel.store import load
+    from everylabel.workflow.learn import history as history_of
 
-    events = as_tagger(load(model), model, "keeps no history; a tagger does").history()
+    events = history_of(model)
     if json:
         print_json(events)
         return

@@ -43,7 +43,7 @@ def inspect(
     """
     from everylabel.data.inspect import inspect as inspect_data
 
-    with progress(quiet):
+    with progress(quiet) as run:
         found = inspect_data(
             data,
             format=format,
@@ -52,6 +52,7 @@ def inspect(
             label_column=label_column,
             label_separator=label_separator,
             language=language,
+            run=run,
         )
     if json:
         print_json(found.to_json())

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from everylabel.cli.guard import guarded
 from everylabel.cli.options import Json, Model, OnBadRow
 from everylabel.cli.output import print_json, print_table
-
-if TYPE_CHECKING:
-    from everylabel.data.dataset import LabelSet
 
 labels = typer.Typer(
     name="labels",
@@ -39,16 +36,10 @@ def describe(
 
     Example: everylabel labels describe MODEL "Sea and coast"
     """
-    from everylabel.errors import ConfigError
     from everylabel.store import load
+    from everylabel.workflow.labels import describe_label
 
-    method = load(model)
-    if not hasattr(method, "describe"):
-        raise ConfigError(
-            f"{model}: method {method.name!r} has no descriptions of labels; fit one that has: "
-            "everylabel fit DATA --method depl"
-        )
-    found = method.describe(find(method.labels_, label))
+    found = describe_label(load(model), label, model)
     if json:
         keywords = [keyword._asdict() for keyword in found.keywords]
         print_json(found._asdict() | {"keywords": keywords})
@@ -74,13 +65,10 @@ def add(
 
     Example: everylabel labels add MODEL new-labels.jsonl
     """
-    from everylabel.data import load_labels
-    from everylabel.store import load
+    from everylabel.workflow.labels import add_labels
 
-    method = load(model)
-    new = load_labels(file, on_bad_row=on_bad_row)
-    method.add_labels(new.labels).save(model)
-    print(f"added {labels_of(len(new))}; {model} has {(~method.hidden_).sum():,} now")
+    done = add_labels(model, file, on_bad_row=on_bad_row)
+    print(f"added {labels_of(done.n_changed)}; {model} has {done.n_labels:,} now")
 
 
 @labels.command()
@@ -93,11 +81,10 @@ def remove(
 
     Example: everylabel labels remove MODEL "Sea and coast" lighthouses
     """
-    from everylabel.store import load
+    from everylabel.workflow.labels import remove_labels
 
-    method = load(model)
-    method.remove_labels([find(method.labels_, label) for label in wanted]).save(model)
-    print(f"removed {labels_of(len(wanted))}; {model} has {(~method.hidden_).sum():,} now")
+    done = remove_labels(model, wanted)
+    print(f"removed {labels_of(done.n_changed)}; {model} has {done.n_labels:,} now")
 
 
 @labels.command(name="list")
@@ -108,36 +95,15 @@ def list_labels(model: Model, json: Json = False) -> None:
     Example: everylabel labels list MODEL | head
     """
     from everylabel.store import load
+    from everylabel.workflow.labels import list_labels as listed
 
-    method = load(model)
-    shown = [i for i in range(len(method.labels_)) if not method.hidden_[i]]
+    found = listed(load(model))
     if json:
-        rows = [(method.labels_[i], int(method.counts_[i])) for i in shown]
-        print_json([{"id": label.id, "name": label.name, "documents": count} for label, count in rows])
+        print_json([label._asdict() for label in found])
         return
-    print_table(
-        ("id", "name", "documents"),
-        [(method.labels_[i].id, method.labels_[i].name, f"{method.counts_[i]:,}") for i in shown],
-    )
+    rows = [(label.id, label.name, f"{label.documents:,}") for label in found]
+    print_table(("id", "name", "documents"), rows)
 
 
 def labels_of(n: int) -> str:
     return f"{n:,} label" + ("" if n == 1 else "s")
-
-
-def find(known: LabelSet, wanted: str) -> str:
-    """The id of the label with this id or, if there is none, with this name; large and small letters are the same."""
-    import difflib
-
-    from everylabel.errors import DataError
-
-    if wanted in known.index:
-        return wanted
-    ids = [label.id for label in known.labels if label.name.casefold() == wanted.casefold()]
-    if len(ids) == 1:
-        return ids[0]
-    if ids:
-        raise DataError(f"{len(ids)} labels have the name {wanted!r}; give the id of one: {', '.join(ids[:5])}")
-    near = difflib.get_close_matches(wanted, [*known.ids, *known.names], n=1)
-    hint = f"did you mean {near[0]!r}?" if near else "give the id or the name of a label of its vocabulary"
-    raise DataError(f"label {wanted!r} is not in the model's vocabulary of {len(known):,} labels; {hint}")

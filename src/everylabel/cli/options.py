@@ -7,8 +7,6 @@ from typing import Annotated, Literal
 
 import typer
 
-DEFAULT_METHOD = "tagger"
-
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="Data: a folder or a file; its format is recognised.")]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of a model, written by `everylabel fit`.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from everylabel.workflow.evaluate import Evaluation
 
 
 def print_json(value: Any, *, indent: int | None = 2) -> None:
@@ -45,6 +49,15 @@ def spoken_size(n_bytes: int) -> str:
 
 def note(message: str) -> None:
     typer.echo(message, err=True)
+
+
+def draw(results: Mapping[str, Evaluation], folder: Path, quiet: bool) -> None:
+    """What `evaluate --plots` and `compare --plots` share."""
+    from everylabel.workflow.pictures import draw_evaluations
+
+    names = draw_evaluations(results, folder)
+    if not quiet:
+        note(f"wrote {', '.join(names)} to {folder}, each as .png and .svg")
 
 
 def is_terminal() -> bool:

@@ -8,8 +8,7 @@ from everylabel.cli.guard import guarded
 from everylabel.cli.options import Budget, Config, Data, Json, NoPairs, OnBadRow, Quiet, Settings, Split
 from everylabel.cli.output import print_json
 from everylabel.cli.progress import progress
-from everylabel.cli.settings import configured, is_tagger
-from everylabel.cli.training import load_training, with_dev
+from everylabel.cli.settings import chosen_method
 
 
 @guarded
@@ -30,12 +29,16 @@ def plan(
 
     Example: everylabel plan DATA --budget 30m
     """
-    tagger = configured(None, config, settings, budget)
+    from everylabel.workflow.fit import plan as plan_fit
+    from everylabel.workflow.settings import is_tagger
+    from everylabel.workflow.training import TrainingSource
+
+    tagger = chosen_method(None, config, settings, budget)
     if not is_tagger(tagger):
         raise typer.BadParameter(f"only a tagger has a plan, and the method is {tagger.name!r}", param_hint="--config")
-    with progress(quiet):
-        dataset = load_training(data, split, on_bad_row, no_pairs, quiet)
-        found = tagger.plan(*with_dev(dataset, data, split, on_bad_row, no_pairs))
+    source = TrainingSource(data=data, split=split, no_pairs=no_pairs, on_bad_row=on_bad_row)
+    with progress(quiet) as run:
+        found = plan_fit(tagger, source, run=run)
     if json:
         print_json(found.to_json())
         return

@@ -1,15 +1,19 @@
-"""Progress on stderr: a bar with rate and time left on a terminal, plain lines elsewhere, nothing when quiet."""
+"""Progress on stderr: a bar with rate and time left on a terminal, plain lines elsewhere, nothing when quiet.
+
+Reporters are told by several threads where jobs run side by side: each call is done as a whole.
+"""
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
-from everylabel.progress import reporting
+from everylabel.run import QUIET, Run
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -18,17 +22,15 @@ WORTH_A_LINE = 1.0  # seconds: shorter work ends without a line about it
 
 
 @contextmanager
-def progress(quiet: bool) -> Iterator[None]:
-    """Show the progress of everything inside the block."""
+def progress(quiet: bool) -> Iterator[Run]:
+    """The run to hand down: its progress is shown until the end of the block."""
     if quiet:
-        with reporting(None):
-            yield
+        yield QUIET
     elif sys.stderr.isatty():
-        with _bars() as bars, reporting(BarReporter(bars)):
-            yield
+        with _bars() as bars:
+            yield Run(reporter=BarReporter(bars))
     else:
-        with reporting(LineReporter(sys.stderr)):
-            yield
+        yield Run(reporter=LineReporter(sys.stderr))
 
 
 @dataclass
@@ -62,29 +64,32 @@ class LineReporter:
     _running: dict[int, _Work] = field(default_factory=dict)
     _last: float = field(default_factory=time.monotonic)
     _started: int = 0
+    _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def start(self, name: str, total: int | None) -> object:
-        self._started += 1
-        self._running[self._started] = _Work(name, total, time.monotonic())
-        return self._started
+        with self._lock:
+            self._started += 1
+            self._running[self._started] = _Work(name, total, time.monotonic())
+            return self._started
 
     def advance(self, key: object, amount: int) -> None:
-        work = self._running[_number(key)]
-        work.done += amount
-        now = time.monotonic()
-        if now - self._last >= self.every:
-            self._last = now
-            self.say(work.status(now))
+        with self._lock:
+            work, now = self._running[_number(key)], time.monotonic()
+            work.done += amount
+            if now - self._last >= self.every:
+                self._last = now
+                self.say(work.status(now))
 
     def finish(self, key: object) -> None:
-        work = self._running.pop(_number(key))
-        now = time.monotonic()
-        if now - work.started >= WORTH_A_LINE:
-            self._last = now
-            self.say(work.summary(now))
+        with self._lock:
+            work, now = self._running.pop(_number(key)), time.monotonic()
+            if now - work.started >= WORTH_A_LINE:
+                self._last = now
+                self.say(work.summary(now))
 
     def say(self, message: str) -> None:
-        print(message, file=self.stream, flush=True)
+        with self._lock:
+            print(message, file=self.stream, flush=True)
 
 
 @dataclass
@@ -93,24 +98,27 @@ class BarReporter:
 
     bars: Progress
     _running: dict[int, _Work] = field(default_factory=dict)
+    _lock: threading.RLock = field(default_factory=threading.RLock)  # of what is here; the bars have their own
 
     def start(self, name: str, total: int | None) -> object:
-        key = self.bars.add_task(name, total=total, rate="")  # a bar is drawn before it first advances
-        self._running[key] = _Work(name, total, time.monotonic())
-        return key
+        with self._lock:
+            key = self.bars.add_task(name, total=total, rate="")  # a bar is drawn before it first advances
+            self._running[key] = _Work(name, total, time.monotonic())
+            return key
 
     def advance(self, key: object, amount: int) -> None:
-        task = _number(key)
-        self._running[task].done += amount
-        rate = self._running[task].rate(time.monotonic())
-        self.bars.update(_task_id(task), advance=amount, rate=spoken_rate(rate))
+        with self._lock:
+            work = self._running[_number(key)]
+            work.done += amount
+            rate = spoken_rate(work.rate(time.monotonic()))
+            self.bars.update(_task_id(_number(key)), advance=amount, rate=rate)
 
     def finish(self, key: object) -> None:
-        task = _number(key)
-        work, now = self._running.pop(task), time.monotonic()
-        self.bars.remove_task(_task_id(task))
-        if now - work.started >= WORTH_A_LINE:
-            self.say(work.summary(now))
+        with self._lock:
+            work, now = self._running.pop(_number(key)), time.monotonic()
+            self.bars.remove_task(_task_id(_number(key)))
+            if now - work.started >= WORTH_A_LINE:
+                self.say(work.summary(now))
 
     def say(self, message: str) -> None:
         self.bars.console.print(message, markup=False, highlight=False)

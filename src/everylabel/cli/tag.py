@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,35 +13,12 @@ from everylabel.cli.guard import guarded
 from everylabel.cli.options import Model, OnBadRow, Quiet
 from everylabel.cli.output import is_terminal, note, print_json, print_table
 from everylabel.cli.progress import progress
-from everylabel.cli.settings import as_tagger, is_tagger
 
 if TYPE_CHECKING:
     from everylabel.data.dataset import Documents
-    from everylabel.methods.base import Method
-    from everylabel.tagger.tagger import Tag
-    from everylabel.types import Ranking
+    from everylabel.run import Run
 
 BATCH = 256
-
-
-@dataclass(frozen=True)
-class Cut:
-    """How many labels a document gets."""
-
-    k: int
-    threshold: float | None
-    best: bool
-
-    @property
-    def by_probability(self) -> bool:
-        return self.best or self.threshold is not None
-
-    def of(self, ranking: Ranking) -> Ranking:
-        from everylabel.tagger.cut import at_threshold, best_f1
-
-        if self.threshold is not None:
-            ranking = at_threshold(ranking, self.threshold)
-        return best_f1(ranking) if self.best else ranking
 
 
 @guarded
@@ -79,8 +55,9 @@ def tag(
 
     Example: echo "A history of lighthouses" | everylabel tag MODEL --k 5 --explain
     """
-    from everylabel.progress import task
     from everylabel.store import load
+    from everylabel.workflow.tag import Cut, check_explains
+    from everylabel.workflow.tag import tag as tag_documents
 
     source = None if file is None or str(file) == "-" else file
     if split and not (source and source.is_dir()):
@@ -90,64 +67,30 @@ def tag(
         note("type or paste texts, one a line; end with Ctrl-D")
     method, cut = load(model), Cut(k, threshold, best)
     if explain:
-        as_tagger(method, model, "cannot say why; leave out --explain, or fit a tagger, which can")
+        check_explains(method, model)
     if cut.by_probability and method.calibration_ is None and not quiet:
         note(f"{model} is not calibrated: its scores are no probabilities, so the cut is a rough one")
     show = _print_lines if json or not is_terminal() else _print_tables
-    with progress(quiet or is_terminal()), task("tagging") as advance:  # tables and bars would mix on one screen
-        for documents in _batches(source, split, whole, on_bad_row, 1 if typing else BATCH):
-            show(documents, tags(method, documents, cut, explain))
+    with (
+        progress(quiet or is_terminal()) as run,  # tables and bars would mix on one screen
+        run.task("tagging") as advance,
+    ):
+        for documents in _batches(source, split, whole, on_bad_row, 1 if typing else BATCH, run):
+            show(documents, tag_documents(method, documents, cut, explain=explain))
             advance(len(documents))
 
 
 def _batches(
-    source: Path | None, split: str | None, whole: bool, on_bad_row: Literal["error", "skip"], size: int
+    source: Path | None, split: str | None, whole: bool, on_bad_row: Literal["error", "skip"], size: int, run: Run
 ) -> Iterator[Documents]:
-    from everylabel.data import stream_documents
+    from everylabel.data import stream_documents, whole_text
 
+    stream = sys.stdin.buffer if source is None else source
     if whole:
-        yield _one_text(source)
-    elif source is None:
-        yield from stream_documents(sys.stdin.buffer, size=size, on_bad_row=on_bad_row)
-    else:
-        part = (split or "test") if source.is_dir() else None
-        yield from stream_documents(source, part, size=size, on_bad_row=on_bad_row)
-
-
-def _one_text(source: Path | None) -> Documents:
-    from everylabel.data.dataset import Documents
-    from everylabel.data.formats.lines import content_of, unpacked
-    from everylabel.errors import DataError
-
-    content = unpacked(sys.stdin.buffer).read() if source is None else content_of(source)
-    try:
-        return Documents.of([content.decode("utf-8-sig")])
-    except UnicodeDecodeError as error:
-        raise DataError(f"{source or 'standard input'}: expected UTF-8 text; {error}; save it as UTF-8") from None
-
-
-def tags(method: Method, documents: Documents, cut: Cut, explain: bool) -> list[list[dict[str, Any]]]:
-    """The labels of each document, best first."""
-    if explain and is_tagger(method):
-        found = method.tag(documents, cut.k, threshold=cut.threshold, best=cut.best)
-        return [[_explained(one) for one in row] for row in found]
-    ids, scores = cut.of(method.rank(documents, cut.k))
-    vocabulary = method.labels_
-    return [
-        [
-            {"id": vocabulary[label].id, "name": vocabulary[label].name, "score": round(score, 6)}
-            for label, score in zip(row_ids, row_scores, strict=True)
-            if label >= 0
-        ]
-        for row_ids, row_scores in zip(ids.tolist(), scores.tolist(), strict=True)
-    ]
-
-
-def _explained(one: Tag) -> dict[str, Any]:
-    score = round(one.probability, 6)
-    evidence = [item._asdict() | {"weight": round(item.weight, 6)} for item in one.evidence]
-    about = {"probability": score, "band": one.band, "evidence": evidence}
-    return {"id": one.id, "name": one.name, "score": score, **about}
+        yield whole_text(stream)
+        return
+    part = (split or "test") if source is not None and source.is_dir() else None
+    yield from stream_documents(stream, part, size=size, on_bad_row=on_bad_row, run=run)
 
 
 def _print_lines(documents: Documents, found: list[list[dict[str, Any]]]) -> None:

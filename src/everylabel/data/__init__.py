@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
     from everylabel.data.formats.filters import load_filter
-    from everylabel.data.formats.load import load_dataset, load_documents, load_labels, stream_documents
+    from everylabel.data.formats.load import (
+        load_dataset,
+        load_documents,
+        load_labelled,
+        load_labels,
+        stream_documents,
+        whole_text,
+    )
     from everylabel.data.formats.registry import available_splits, detect_format
     from everylabel.data.formats.rows import BadRows
     from everylabel.data.write import convert, sample
@@ -28,9 +35,11 @@ __all__ = [
     "load_dataset",
     "load_documents",
     "load_filter",
+    "load_labelled",
     "load_labels",
     "sample",
     "stream_documents",
+    "whole_text",
 ]
 
 HOMES = {
@@ -45,9 +54,11 @@ HOMES = {
     "load_dataset": "formats.load",
     "load_documents": "formats.load",
     "load_filter": "formats.filters",
+    "load_labelled": "formats.load",
     "load_labels": "formats.load",
     "sample": "write",
     "stream_documents": "formats.load",
+    "whole_text": "formats.load",
 }
 
 

@@ -16,6 +16,7 @@ from everylabel.data.bands import BANDS, in_band
 from everylabel.data.formats.load import DEFAULTS, open_source, options_from, vocabulary_entries
 from everylabel.data.formats.registry import Format
 from everylabel.data.formats.rows import BadRows, Row, Source
+from everylabel.run import QUIET, Run
 
 QUANTILES = {"min": 0.0, "5%": 0.05, "25%": 0.25, "median": 0.5, "75%": 0.75, "95%": 0.95, "max": 1.0}
 EXAMPLES = 5
@@ -113,11 +114,12 @@ def inspect(
     label_column: str = DEFAULTS.label_column,
     label_separator: str = DEFAULTS.label_separator,
     language: str = DEFAULTS.language,
+    run: Run = QUIET,
 ) -> Inspection:
     """Counts, distributions and suspicious rows of a data folder or file of any known format."""
     findings = {key: Finding(meaning) for key, meaning in FINDINGS.items()}
     options = options_from(vocabulary, text_column, label_column, label_separator, language)
-    module, source = open_source(path, format, Collector(findings["unreadable"]), options)
+    module, source = open_source(path, format, Collector(findings["unreadable"]), options, run)
     known = vocabulary_ids(module, source, findings)
     first_seen: dict[str, str] = {}
     tallies: dict[str, Tally] = {}

@@ -26,6 +26,7 @@ from everylabel.data.formats.registry import (
 )
 from everylabel.data.formats.rows import WHOLE, BadRows, OnBadRow, Options, Row, Source, Target, suffix_of
 from everylabel.errors import ConfigError, DataError
+from everylabel.run import QUIET, Run
 
 FILE_FORMATS = {".jsonl": "native", ".csv": "csv", ".parquet": "parquet", ".tsv": "annif", ".txt": "libmultilabel"}
 SAMPLE_FILES = ("labels.jsonl", "train.jsonl", "dev.jsonl", "test.jsonl")
@@ -57,6 +58,7 @@ def convert(
     label_column: str = DEFAULTS.label_column,
     label_separator: str = DEFAULTS.label_separator,
     language: str = DEFAULTS.language,
+    run: Run = QUIET,
 ) -> Converted:
     """Data in another format (`to`; by the target's suffix, else native): a folder, or one split as one file.
 
@@ -66,7 +68,7 @@ def convert(
     target = Path(dst)
     bad = bad_rows if bad_rows is not None else BadRows(on_bad_row)
     options = options_from(vocabulary, text_column, label_column, label_separator, language)
-    module, source = open_source(src, format, bad, options)
+    module, source = open_source(src, format, bad, options, run)
     as_file = suffix_of(target) in FILE_FORMATS
     chosen = format_named(to or FILE_FORMATS.get(suffix_of(target), "native"))
     check_writer(chosen, as_file, target)
@@ -81,7 +83,7 @@ def convert(
         else:
             partial.mkdir()
             plan.write_folder(chosen, partial, splits)
-    bad.report()
+    bad.report(run)
     return done
 
 

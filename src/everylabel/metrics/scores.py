@@ -1,8 +1,8 @@
-"""What an evaluation gives, and tables of it: by band for one system, side by side for several."""
+"""What an evaluation gives, and how a number of it is printed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from math import isnan, nan
 from typing import Any, NamedTuple, Self
@@ -73,28 +73,3 @@ def band_rows(scores: Scores) -> list[tuple[str, dict[str, float]]]:
 def percent(value: float) -> str:
     """A fraction as tables print it; a dash where nothing was measured."""
     return "-" if isnan(value) else f"{100 * value:.1f}"
-
-
-def band_table(scores: Scores) -> str:
-    """The rows of `band_rows` in Markdown: counts as they are, everything else in percent."""
-    rows = band_rows(scores)
-    columns = list(rows[0][1]) if rows else []
-    cells = [[name, *(_cell(column, values[column]) for column in columns)] for name, values in rows]
-    return _markdown(["band", *columns], cells)
-
-
-def markdown_table(systems: Mapping[str, Scores], keys: Sequence[str]) -> str:
-    """A row for each system, a column for each key ("P@1", or "tail/R@10" for a band), in percent."""
-    cells = [[name, *(_cell(key, scores[key]) for key in keys)] for name, scores in systems.items()]
-    return _markdown(["system", *keys], cells)
-
-
-def _cell(key: str, value: float) -> str:
-    is_count = key.rpartition("/")[2] in ("labels", "tested", "pairs", "docs")
-    return f"{value:.0f}" if is_count else percent(value)
-
-
-def _markdown(header: list[str], rows: list[list[str]]) -> str:
-    escaped = [[cell.replace("|", r"\|") for cell in row] for row in [header, *rows]]
-    ruler = ["---", *["---:"] * (len(header) - 1)]
-    return "\n".join(f"| {' | '.join(row)} |" for row in [escaped[0], ruler, *escaped[1:]]) + "\n"

@@ -24,6 +24,9 @@ class SignTest(NamedTuple):
     wins_b: int
     p_value: float
 
+    def to_json(self) -> dict[str, float]:
+        return {"wins": self.wins_a, "losses": self.wins_b, "p_value": self.p_value}
+
 
 class TTest(NamedTuple):
     """Mean over labels of a - b; p is two-sided."""

@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan, nan
-from typing import Any, NamedTuple
+from typing import Any
 
 from everylabel.data.bands import BANDS
 from everylabel.metrics.reliability import K as CALIBRATED_K
 from everylabel.metrics.reliability import Reliability
-from everylabel.metrics.scores import Scores, percent
+from everylabel.metrics.scores import percent
+from everylabel.report.differences import System, differences
 from everylabel.report.examples import Example, Missed, Suggestion
 from everylabel.report.page_parts import (
     Html,
-    bullets,
     document,
     facts,
     figure,
     joined,
     paragraph,
-    safe,
     section,
     table,
     tag,
@@ -28,7 +27,6 @@ from everylabel.report.page_parts import (
 
 SHOWN = ("P@1", "nDCG@5", "PSP@5", "R@100", "tail-F1@5", "ZSR@10", "ZSR@100")
 SHOWN_BY_BAND = ("F1@5", "R@10", "R@100")
-COMPARED = ("nDCG@5", "PSP@5", "ZSR@100", "tail-F1@5")
 TILES = {
     "nDCG@5": "order of the top 5",
     "PSP@5": "top 5, rare labels count more",
@@ -41,7 +39,6 @@ MEANING = (
     "tail-F1@5: mean F1 over the labels with 1 to 9 training documents, the top 5 as decisions. "
     "ZSR@k: R@k of the labels that no training document has"
 )
-LEVEL = 0.05  # a difference is called one when chance alone would be this rare
 SECTIONS = {
     "results": "Results",
     "trade-off": "Known and new labels",
@@ -52,29 +49,6 @@ SECTIONS = {
     "cost": "Cost",
     "plan": "Plan and history",
 }
-
-
-class Change(NamedTuple):
-    """The model's value minus another system's; the interval is that of the bootstrap, None for a t-test."""
-
-    difference: float
-    p_value: float
-    interval: tuple[float, float] | None = None
-
-    @property
-    def verdict(self) -> str:
-        if not self.p_value < LEVEL or self.difference == 0:
-            return "unclear"
-        return "better" if self.difference > 0 else "worse"
-
-
-@dataclass(frozen=True)
-class System:
-    """A ranking of the documents that was measured; `changes` are the model's, against this one."""
-
-    scores: Scores
-    docs_per_second: float
-    changes: Mapping[str, Change] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +117,7 @@ def _results(report: Report) -> list[Html]:
         table(["", *SHOWN], _marked(rows), first_strong=True),
         _remark(f"{MEANING}{unseen} Bold: the best of a column."),
         tag("h3", "Better by more than chance?"),
-        *_differences(report),
+        *differences(report.others),
         tag("h3", "By band"),
         *_by_band(report),
     ]
@@ -209,51 +183,6 @@ def _spoken_band(fewest: int, most: float) -> str:
     if fewest == most:
         return str(fewest)
     return f"{fewest} to {most:.0f}" if most < float("inf") else f"{fewest} and more"
-
-
-def _differences(report: Report) -> list[Html]:
-    if not report.others:
-        return [_remark("This model has no parts, and it is the floor itself: there is nothing to compare it with.")]
-    keys = [key for key in COMPARED if any(key in system.changes for system in report.others.values())]
-    rows = [[name, *(_change(system.changes.get(key)) for key in keys)] for name, system in report.others.items()]
-    n_tests = sum(len(system.changes) for system in report.others.values())
-    return [
-        bullets(
-            sentence(
-                key, {name: system.changes[key] for name, system in report.others.items() if key in system.changes}
-            )
-            for key in keys
-        ),
-        table(["the model minus", *keys], rows),
-        _remark(
-            "In points of percent, with the 95 % interval of a paired bootstrap over documents; tail-F1@5 by a paired "
-            f"t-test over the labels of the tail. Called a difference when p < {LEVEL}: if nothing differed, "
-            f"{max(1, round(LEVEL * n_tests)):,} or so of the {n_tests:,} comparisons would be called one by chance."
-        ),
-    ]
-
-
-def sentence(key: str, changes: Mapping[str, Change]) -> Html:
-    """What is better by more than chance in one metric, what is worse, and what cannot be told."""
-    words = {"better": "better than", "worse": "worse than", "unclear": "no difference beyond chance from"}
-    parts = []
-    for verdict, word in words.items():
-        names = [
-            f"{name} ({100 * change.difference:+.1f})" for name, change in changes.items() if change.verdict == verdict
-        ]
-        if names:
-            parts.append(joined([tag("span", word, class_=verdict), " " + ", ".join(names)]))
-    return joined([tag("b", key), ": ", joined(parts, "; "), "."])
-
-
-def _change(change: Change | None) -> Html:
-    if change is None:
-        return safe("-")
-    arrow = {"better": "▲ ", "worse": "▼ ", "unclear": ""}[change.verdict]
-    p = "p < 0.001" if change.p_value < 0.001 else f"p = {change.p_value:.3f}"
-    between = "{:+.1f} to {:+.1f}, ".format(*(100 * end for end in change.interval)) if change.interval else ""
-    value = tag("span", f"{arrow}{100 * change.difference:+.1f}", class_=change.verdict)
-    return joined([value, tag("small", f"{between}{p}")])
 
 
 def _trade_off(report: Report) -> Html:

@@ -7,6 +7,7 @@ A JSON line is {"document_id"?, "text", "subjects"?: [{"uri"} or {"label"}], "me
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from everylabel.data.formats import vocabulary
@@ -27,6 +28,7 @@ from everylabel.data.formats.rows import (
     suffix_of,
 )
 from everylabel.data.formats.vocabulary import bare_uri, one_line
+from everylabel.run import Run
 
 NAME = "annif"
 NUMBERED = False
@@ -60,14 +62,14 @@ def read_labels(source: Source) -> Iterator[Entry] | None:
 def read_documents(source: Source, split: str) -> Iterator[Row]:
     file = split_file(source.path, split, split_files(source.path, SUFFIXES))
     if suffix_of(file) == ".csv":
-        return read_csv(file, source.bad)
+        return read_csv(file, source.bad, source.run)
     if suffix_of(file) == ".jsonl":
         return read_json_lines(file, source)
-    return read_tsv(file, source.bad)
+    return read_tsv(file, source.bad, source.run)
 
 
-def read_tsv(file: Path, bad: BadRows) -> Iterator[Row]:
-    for number, raw in enumerate(lines(file), 1):
+def read_tsv(file: Path, bad: BadRows, run: Run) -> Iterator[Row]:
+    for number, raw in enumerate(lines(file, run), 1):
         line = decoded(raw, f"{file.name}:{number}", bad)
         if line is None or not line.strip():
             continue
@@ -76,8 +78,8 @@ def read_tsv(file: Path, bad: BadRows) -> Iterator[Row]:
         yield Row(str(number - 1), text, "", labels, None, file.name, number)
 
 
-def read_csv(file: Path, bad: BadRows) -> Iterator[Row]:
-    for number, cells in table(file, bad):
+def read_csv(file: Path, bad: BadRows, run: Run) -> Iterator[Row]:
+    for number, cells in table(file, bad, run):
         if "text" not in cells:
             bad.add(f"{file.name}:{number}", f"expected a column 'text', got {shown(list(cells))}", "add it")
             continue
@@ -88,7 +90,7 @@ def read_csv(file: Path, bad: BadRows) -> Iterator[Row]:
 
 def read_json_lines(file: Path, source: Source) -> Iterator[Row]:
     names = NameIndex(source)
-    for number, value in objects(file, source.bad):
+    for number, value in objects(file, source.bad, source.run):
         row = json_document(value, file.name, number, names, source.bad)
         if row is not None:
             yield row
@@ -104,10 +106,11 @@ class NameIndex:
     def id_of(self, name: str) -> str:
         """The id of the label of this name; the name itself when no vocabulary knows it."""
         if self.ids is None:
-            file, quiet = self.source.options.vocabulary, BadRows("skip")
-            language = self.source.options.language
-            quiet_source = Source(self.source.path, self.source.options, quiet)
-            entries = vocabulary.read(file, quiet, language) if file else vocabulary.found_labels(quiet_source)
+            options, run, lenient = self.source.options, self.source.run, BadRows("skip")
+            if options.vocabulary is None:
+                entries = vocabulary.found_labels(replace(self.source, bad=lenient))
+            else:
+                entries = vocabulary.read(options.vocabulary, lenient, run, options.language)
             self.ids = {entry.label.name: entry.label.id for entry in entries or ()}
         return self.ids.get(name, name)
 

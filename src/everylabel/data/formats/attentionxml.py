@@ -42,8 +42,8 @@ def read_documents(source: Source, split: str) -> Iterator[Row]:
     texts, truth = part(source.path, split, "raw_texts", "texts"), part(source.path, split, "labels")
     if texts is None:
         raise DataError(f"{source.path / split}_texts.txt: this file is missing; add it")
-    label_lines: Iterable[bytes | None] = lines(truth) if truth else ()
-    for number, (raw, labelled) in enumerate(zip_longest(lines(texts), label_lines), 1):
+    label_lines: Iterable[bytes | None] = lines(truth, source.run) if truth else ()
+    for number, (raw, labelled) in enumerate(zip_longest(lines(texts, source.run), label_lines), 1):
         if raw is None or (truth and labelled is None):
             raise DataError(
                 f"{texts}: expected as many lines as in {truth.name if truth else 'the labels'}; "

@@ -40,7 +40,7 @@ def read_labels(source: Source) -> Iterator[Entry] | None:
 def read_documents(source: Source, split: str) -> Iterator[Row]:
     file = split_file(source.path, split, split_files(source.path, SUFFIXES))
     options = source.options
-    for number, cells in table(file, source.bad):
+    for number, cells in table(file, source.bad, source.run):
         text, listed = cells.get(options.text_column), cells.get(options.label_column)
         if text is None:
             raise DataError(missing_column(file, options, list(cells)))

@@ -9,6 +9,7 @@ from pathlib import Path
 from everylabel.data.formats.lines import first_lines, lines
 from everylabel.data.formats.rows import BadRows, shown
 from everylabel.errors import DataError
+from everylabel.run import Run
 
 LARGEST_CELL = 2**31 - 1  # the module's own limit of 128 kB is less than a long document
 
@@ -26,11 +27,11 @@ def columns_of(path: Path) -> list[str]:
         return []
 
 
-def table(path: Path, bad: BadRows) -> Iterator[tuple[int, dict[str, str]]]:
+def table(path: Path, bad: BadRows, run: Run) -> Iterator[tuple[int, dict[str, str]]]:
     """Line numbers and rows by column; a row may span lines, and its number is that of its last one."""
     csv.field_size_limit(LARGEST_CELL)
     # Bad bytes pass through as surrogates: only the reader knows which row they belong to.
-    text = (line.decode("utf-8", "surrogateescape") for line in lines(path, keep_ends=True))
+    text = (line.decode("utf-8", "surrogateescape") for line in lines(path, run, keep_ends=True))
     reader = csv.reader(text, delimiter=delimiter_of(path), strict=True)
     header: list[str] | None = None
     while True:

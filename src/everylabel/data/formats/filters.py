@@ -9,11 +9,12 @@ from scipy.sparse import csr_matrix
 
 from everylabel.data.formats.lines import lines
 from everylabel.data.formats.rows import BadRows, OnBadRow, existing, shown
+from everylabel.run import QUIET, Run
 from everylabel.types import Csr
 
 
 def load_filter(
-    path: Path | str, split: str, n_docs: int, n_labels: int, *, on_bad_row: OnBadRow = "error"
+    path: Path | str, split: str, n_docs: int, n_labels: int, *, on_bad_row: OnBadRow = "error", run: Run = QUIET
 ) -> Csr | None:
     """The pairs to take out of a ranking before its top k is cut, as csr (n_docs x n_labels); None without a file."""
     file = existing(Path(path), f"filter_labels_{split}.txt") if Path(path).is_dir() else Path(path)
@@ -22,7 +23,7 @@ def load_filter(
     bad = BadRows(on_bad_row)
     rows: list[int] = []
     columns: list[int] = []
-    for number, raw in enumerate(lines(file), 1):
+    for number, raw in enumerate(lines(file, run), 1):
         words = raw.split()
         if not words:
             continue
@@ -39,5 +40,5 @@ def load_filter(
         else:
             problem = f"expected a document below {n_docs} and a label below {n_labels}, got {doc} and {label}"
             bad.add(f"{file.name}:{number}", problem, "use the filter of this split")
-    bad.report()
+    bad.report(run)
     return csr_matrix((np.ones(len(rows), np.float32), (rows, columns)), shape=(n_docs, n_labels))

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from everylabel.data.formats.lines import first_lines, lines
 from everylabel.data.formats.rows import BadRows, Row, decoded, shown
+from everylabel.run import Run
 
 Object: TypeAlias = dict[str, Any]
 
@@ -33,10 +34,10 @@ def parse(raw: bytes, where: str, bad: BadRows) -> Object | None:
     return None
 
 
-def objects(path: Path, bad: BadRows) -> Iterator[tuple[int, Object]]:
+def objects(path: Path, bad: BadRows, run: Run) -> Iterator[tuple[int, Object]]:
     """Line numbers from 1 and objects; blank lines are passed over."""
     name = path.name
-    for number, raw in enumerate(lines(path), 1):
+    for number, raw in enumerate(lines(path, run), 1):
         if not raw or raw.isspace():
             continue
         value = parse(raw, f"{name}:{number}", bad)

@@ -42,7 +42,7 @@ def read_labels(source: Source) -> Iterator[Entry] | None:
 def read_documents(source: Source, split: str) -> Iterator[Row]:
     file = split_file(source.path, split, split_files(source.path, SUFFIXES))
     n_columns = 3 if fewest_tabs(file) > 1 else 2
-    for number, raw in enumerate(lines(file), 1):
+    for number, raw in enumerate(lines(file, source.run), 1):
         where = f"{file.name}:{number}"
         line = decoded(raw, where, source.bad)
         if not line:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from everylabel.errors import DataError
-from everylabel.progress import task
+from everylabel.run import Run
 
 BOM = b"\xef\xbb\xbf"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -53,9 +53,12 @@ def opened(path: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
             yield raw, content
 
 
-def lines(path: Path, *, keep_ends: bool = False) -> Iterator[bytes]:
+def lines(path: Path, run: Run, *, keep_ends: bool = False) -> Iterator[bytes]:
     """The lines of a file, without byte-order mark and (unless kept) line ends; reports progress in kB read."""
-    with opened(path) as (raw, content), task(f"reading {path.name} (kB)", path.stat().st_size // 1024) as advance:
+    with (
+        opened(path) as (raw, content),
+        run.task(f"reading {path.name} (kB)", path.stat().st_size // 1024) as advance,
+    ):
         done = 0
         for number, line in enumerate(without_mark(content, str(path))):
             yield line if keep_ends else line.rstrip(b"\r\n")

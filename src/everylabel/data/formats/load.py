@@ -14,16 +14,18 @@ from scipy.sparse import csr_matrix
 
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
 from everylabel.data.formats import plain, vocabulary
+from everylabel.data.formats.lines import content_of, unpacked
 from everylabel.data.formats.registry import Format, detect_format, format_named
 from everylabel.data.formats.rows import WHOLE, BadRows, Entry, OnBadRow, Options, Row, Source, suffix_of
 from everylabel.errors import DataError
+from everylabel.run import QUIET, Run
 from everylabel.types import Csr
 
 DEFAULTS = Options()
 
 
 @dataclass
-class Gathered:
+class GatheredDocuments:
     """Rows as they arrive, in the arrays that documents and csr matrices are made of."""
 
     ids: list[str] = field(default_factory=list)
@@ -53,7 +55,7 @@ class Gathered:
 
 
 @dataclass
-class Truth:
+class GatheredPairs:
     """Pairs as they arrive. Without a vocabulary (`fixed` false), each new label id gets the next number."""
 
     index: dict[str, int]
@@ -78,11 +80,15 @@ class Truth:
 
 
 def open_source(
-    path: Path | str, format: str | None = None, bad: BadRows | None = None, options: Options = DEFAULTS
+    path: Path | str,
+    format: str | None = None,
+    bad: BadRows | None = None,
+    options: Options = DEFAULTS,
+    run: Run = QUIET,
 ) -> tuple[Format, Source]:
     """The format's module and the source for it to read."""
     module = format_named(format or detect_format(path))
-    return module, Source(Path(path), options, bad or BadRows())
+    return module, Source(Path(path), options, bad or BadRows(), run)
 
 
 def options_from(
@@ -109,6 +115,7 @@ def load_dataset(
     label_column: str = DEFAULTS.label_column,
     label_separator: str = DEFAULTS.label_separator,
     language: str = DEFAULTS.language,
+    run: Run = QUIET,
 ) -> Dataset:
     """One split of a data folder, or a file, of any known format, with the whole vocabulary.
 
@@ -117,13 +124,13 @@ def load_dataset(
     """
     bad = bad_rows if bad_rows is not None else BadRows(on_bad_row)
     options = options_from(vocabulary, text_column, label_column, label_separator, language)
-    module, source = open_source(path, format, bad, options)
+    module, source = open_source(path, format, bad, options, run)
     split = own_split(module, source.path, split)
     entries = vocabulary_entries(module, source)
     labels = None if entries is None else label_set(entries, bad)
     places = None if labels is None else labels.index.to_dict()
-    truth = Truth({} if places is None else places, fixed=labels is not None)
-    gathered = Gathered()
+    truth = GatheredPairs({} if places is None else places, fixed=labels is not None)
+    gathered = GatheredDocuments()
     for row in known_rows(module, source, split, places):
         gathered.add(row)
         truth.add(row.labels or [])
@@ -131,8 +138,36 @@ def load_dataset(
     if labels is None:
         labels = LabelSet.of(Label(name, name) for name in collected(module, source, split, truth.index))
         numbers = labels.index.places(list(truth.index))
-    bad.report()
+    bad.report(run)
     return Dataset(gathered.documents(), labels, truth.pairs(numbers, len(labels)), name=source.path.name)
+
+
+def load_labelled(
+    path: Path | str,
+    labels: LabelSet,
+    split: str = "train",
+    *,
+    on_bad_row: OnBadRow = "error",
+    run: Run = QUIET,
+) -> Dataset:
+    """Labelled documents in a given vocabulary, whatever lies beside them; labels that it has not come after its own.
+
+    A file of JSON lines, whatever its name, or data of any known format.
+    """
+    path, bad = Path(path), BadRows(on_bad_row)
+    if path.is_file() and suffix_of(path) in ("", ".json"):
+        rows = plain.read_file(path, bad, run)
+    else:
+        module, source = open_source(path, bad=bad, run=run)
+        rows = module.read_documents(source, own_split(module, path, split))
+    gathered, truth = GatheredDocuments(), GatheredPairs(labels.index.to_dict(), fixed=False)
+    for row in rows:
+        gathered.add(row)
+        truth.add(row.labels or [])
+    bad.report(run)
+    unknown = list(truth.index)[len(labels) :]
+    whole = labels.extended(Label(one, one) for one in unknown)
+    return Dataset(gathered.documents(), whole, truth.pairs(np.arange(len(whole)), len(whole)), name=path.name)
 
 
 def load_labels(
@@ -143,22 +178,23 @@ def load_labels(
     format: str | None = None,
     vocabulary: Path | str | None = None,
     language: str = DEFAULTS.language,
+    run: Run = QUIET,
 ) -> LabelSet:
     """The vocabulary of a data folder, or of a vocabulary file (.jsonl, .tsv, .csv, .ttl, .rdf, .nt, .txt)."""
     bad = bad_rows if bad_rows is not None else BadRows(on_bad_row)
     if Path(path).is_file() and format is None:
         vocabulary = vocabulary or path
     if vocabulary is not None:
-        labels = label_set(vocabulary_file(Path(vocabulary), bad, language), bad)
+        labels = label_set(vocabulary_file(Path(vocabulary), bad, run, language), bad)
     else:
         options = replace(DEFAULTS, language=language)
-        labels = source_labels(*open_source(path, format, bad, options))
-    bad.report()
+        labels = source_labels(*open_source(path, format, bad, options, run))
+    bad.report(run)
     return labels
 
 
-def vocabulary_file(file: Path, bad: BadRows, language: str) -> Iterator[Entry]:
-    return vocabulary.read(file, bad, language)
+def vocabulary_file(file: Path, bad: BadRows, run: Run, language: str) -> Iterator[Entry]:
+    return vocabulary.read(file, bad, run, language)
 
 
 def load_documents(
@@ -169,13 +205,14 @@ def load_documents(
     bad_rows: BadRows | None = None,
     format: str | None = None,
     text_column: str = DEFAULTS.text_column,
+    run: Run = QUIET,
 ) -> Documents:
     """Documents to be tagged: JSON lines, plain text (a document a line), a binary stream, or a data folder's split."""
     bad = bad_rows if bad_rows is not None else BadRows(on_bad_row)
-    gathered = Gathered()
-    for row in document_rows(source, split, bad, format, text_column):
+    gathered = GatheredDocuments()
+    for row in document_rows(source, split, bad, format, text_column, run):
         gathered.add(row)
-    bad.report()
+    bad.report(run)
     return gathered.documents()
 
 
@@ -188,27 +225,40 @@ def stream_documents(
     bad_rows: BadRows | None = None,
     format: str | None = None,
     text_column: str = DEFAULTS.text_column,
+    run: Run = QUIET,
 ) -> Iterator[Documents]:
     """As `load_documents`, in parts of at most `size` documents, for input of any length."""
     bad = bad_rows if bad_rows is not None else BadRows(on_bad_row)
-    rows = document_rows(source, split, bad, format, text_column)
+    rows = document_rows(source, split, bad, format, text_column, run)
     while part := list(islice(rows, size)):
-        gathered = Gathered()
+        gathered = GatheredDocuments()
         for row in part:
             gathered.add(row)
         yield gathered.documents()
-    bad.report()
+    bad.report(run)
+
+
+def whole_text(source: Path | str | BinaryIO) -> Documents:
+    """A file or stream, compressed or not, as one document."""
+    if isinstance(source, Path | str):
+        where, content = str(source), content_of(Path(source))
+    else:
+        where, content = "standard input", unpacked(source).read()
+    try:
+        return Documents.of([content.decode("utf-8-sig")])
+    except UnicodeDecodeError as error:
+        raise DataError(f"{where}: expected UTF-8 text; {error}; save it as UTF-8") from None
 
 
 def document_rows(
-    source: Path | str | BinaryIO, split: str | None, bad: BadRows, format: str | None, text_column: str
+    source: Path | str | BinaryIO, split: str | None, bad: BadRows, format: str | None, text_column: str, run: Run
 ) -> Iterator[Row]:
     if not isinstance(source, Path | str):
         return plain.read_stream(source, bad)
     path = Path(source)
     if format is None and path.is_file() and suffix_of(path) in (".txt", "", ".json"):
-        return plain.read_file(path, bad)
-    module, opened = open_source(path, format, bad, replace(DEFAULTS, text_column=text_column))
+        return plain.read_file(path, bad, run)
+    module, opened = open_source(path, format, bad, replace(DEFAULTS, text_column=text_column), run)
     names = module.splits(path)
     if split is None and path.is_dir() and len(names) != 1:
         raise DataError(f"{path}: expected one split to read, and there are {', '.join(names) or 'none'}; name one")
@@ -230,7 +280,7 @@ def own_split(module: Format, path: Path, split: str) -> str:
 def vocabulary_entries(module: Format, source: Source) -> Iterator[Entry] | None:
     file = source.options.vocabulary
     if file is not None:
-        return vocabulary.read(file, source.bad, source.options.language, module.NUMBERED)
+        return vocabulary.read(file, source.bad, source.run, source.options.language, module.NUMBERED)
     return module.read_labels(source)
 
 

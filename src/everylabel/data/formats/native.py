@@ -25,6 +25,7 @@ from everylabel.data.formats.rows import (
     split_files,
     suffix_of,
 )
+from everylabel.run import Run
 
 NAME = "native"
 SUFFIXES = (".jsonl",)
@@ -49,11 +50,11 @@ def vocabulary_file(path: Path) -> Path | None:
 
 def read_labels(source: Source) -> Iterator[Entry] | None:
     file = vocabulary_file(source.path)
-    return None if file is None else read_vocabulary(file, source.bad)
+    return None if file is None else read_vocabulary(file, source.bad, source.run)
 
 
-def read_vocabulary(file: Path, bad: BadRows) -> Iterator[Entry]:
-    for number, value in objects(file, bad):
+def read_vocabulary(file: Path, bad: BadRows, run: Run) -> Iterator[Entry]:
+    for number, value in objects(file, bad, run):
         label = label_of(value, f"{file.name}:{number}", bad)
         if label is not None:
             yield Entry(label, f"{file.name}:{number}")
@@ -76,7 +77,7 @@ def label_of(value: Object, where: str, bad: BadRows) -> Label | None:
 
 def read_documents(source: Source, split: str) -> Iterator[Row]:
     file = split_file(source.path, split, split_files(source.path, SUFFIXES))
-    for number, value in objects(file, source.bad):
+    for number, value in objects(file, source.bad, source.run):
         row = document(value, file.name, number, source.bad)
         if row is not None:
             yield row

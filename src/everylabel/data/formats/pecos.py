@@ -58,7 +58,7 @@ def read_labels(source: Source) -> Iterator[Entry] | None:
     folder = source.path if source.path.is_dir() else source.path.parent
     items = existing(folder, ITEMS)
     if items is not None:
-        return vocabulary.read_numbered(items, source.bad)
+        return vocabulary.read_numbered(items, source.bad, source.run)
     for split in matrix_splits(folder):
         file = folder / f"Y.{SHORT[split]}.npz"
         if file.is_file():
@@ -77,7 +77,7 @@ def read_matrix(source: Source, split: str) -> Iterator[Row]:
     truth = source.path / f"Y.{SHORT[split]}.npz"
     pairs = read_npz(truth) if truth.is_file() else None
     number = 0
-    for number, raw in enumerate(lines(file), 1):
+    for number, raw in enumerate(lines(file, source.run), 1):
         if pairs is not None and number > pairs.shape[0]:
             break
         text = decoded(raw, f"{file.name}:{number}", source.bad)
@@ -107,7 +107,7 @@ def read_npz(file: Path) -> Csr:
 
 
 def read_text2text(source: Source, file: Path) -> Iterator[Row]:
-    for number, raw in enumerate(lines(file), 1):
+    for number, raw in enumerate(lines(file, source.run), 1):
         where = f"{file.name}:{number}"
         line = decoded(raw, where, source.bad)
         if not line:

@@ -14,10 +14,11 @@ from typing import BinaryIO
 from everylabel.data.formats.json_lines import document, parse
 from everylabel.data.formats.lines import lines, readable, unpacked, without_mark
 from everylabel.data.formats.rows import BadRows, Row, decoded
+from everylabel.run import Run
 
 
-def read_file(path: Path, bad: BadRows) -> Iterator[Row]:
-    return read_lines(lines(path), path.name, bad)
+def read_file(path: Path, bad: BadRows, run: Run) -> Iterator[Row]:
+    return read_lines(lines(path, run), path.name, bad)
 
 
 def read_stream(stream: BinaryIO, bad: BadRows, name: str = "<stdin>") -> Iterator[Row]:

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from everylabel.data.dataset import Label, LabelSet
 from everylabel.errors import ConfigError, DataError
-from everylabel.progress import say
+from everylabel.run import QUIET, Run
 from everylabel.types import FloatArray, IntArray
 
 OnBadRow: TypeAlias = Literal["error", "skip"]
@@ -95,21 +95,22 @@ class BadRows:
         if len(self.messages) < self.keep:
             self.messages.append(message)
 
-    def report(self) -> None:
+    def report(self, run: Run) -> None:
         """Tells the user how many rows are missing, and why."""
         if self.count:
             more = self.count - len(self.messages)
             rest = f"\n  and {more} more" if more else ""
-            say(f"skipped {self.count} bad rows:\n  " + "\n  ".join(self.messages) + rest)
+            run.say(f"skipped {self.count} bad rows:\n  " + "\n  ".join(self.messages) + rest)
 
 
 @dataclass(frozen=True)
 class Source:
-    """Data to be read: a folder or a file, how, and what becomes of its bad rows."""
+    """Data to be read: a folder or a file, how, what becomes of its bad rows, and who hears how far it is."""
 
     path: Path
     options: Options
     bad: BadRows
+    run: Run = QUIET
 
 
 @dataclass(frozen=True)

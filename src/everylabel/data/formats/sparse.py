@@ -10,6 +10,7 @@ import numpy as np
 from everylabel.data.formats.lines import first_lines, lines
 from everylabel.data.formats.rows import BadRows, Features, shown
 from everylabel.errors import DataError
+from everylabel.run import Run
 
 
 def header(path: Path, size: int) -> tuple[int, ...] | None:
@@ -28,9 +29,9 @@ def required_header(path: Path, size: int, expected: str) -> tuple[int, ...]:
     return found
 
 
-def body(path: Path) -> Iterator[bytes]:
+def body(path: Path, run: Run) -> Iterator[bytes]:
     """The lines after the header; an empty line is an empty row."""
-    content = lines(path)
+    content = lines(path, run)
     next(content, None)
     return content
 

@@ -18,6 +18,7 @@ from everylabel.data.formats.delimited import table
 from everylabel.data.formats.lines import created, lines
 from everylabel.data.formats.rows import BadRows, Entry, Source, Target, decoded, existing, shown, stem_of, suffix_of
 from everylabel.errors import DataError
+from everylabel.run import Run
 
 SUFFIXES = (".jsonl", ".csv", ".tsv", *skos.SUFFIXES)
 STEMS = ("labels", "vocab", "vocabulary", "subjects")
@@ -34,44 +35,44 @@ def find(folder: Path) -> Path | None:
 def found_labels(source: Source) -> Iterator[Entry] | None:
     """The labels of the vocabulary beside the data; None when there is none."""
     file = find(source.path if source.path.is_dir() else source.path.parent)
-    return None if file is None or file == source.path else read(file, source.bad, source.options.language)
+    return None if file is None or file == source.path else read(file, source.bad, source.run, source.options.language)
 
 
-def read(file: Path, bad: BadRows, language: str = "en", numbered: bool = False) -> Iterator[Entry]:
+def read(file: Path, bad: BadRows, run: Run, language: str = "en", numbered: bool = False) -> Iterator[Entry]:
     suffix = suffix_of(file)
     if suffix == ".jsonl":
-        return native.read_vocabulary(file, bad)
+        return native.read_vocabulary(file, bad, run)
     if suffix in skos.SUFFIXES:
         return skos.read_vocabulary(file, language)
     if suffix == ".tsv":
-        return read_tsv(file, bad)
+        return read_tsv(file, bad, run)
     if suffix == ".csv":
-        return read_csv(file, bad, language)
+        return read_csv(file, bad, run, language)
     if suffix == ".txt":
-        return read_numbered(file, bad) if numbered else read_names(file, bad)
+        return read_numbered(file, bad, run) if numbered else read_names(file, bad, run)
     raise DataError(f"{file}: expected a vocabulary ending in {', '.join(SUFFIXES)} or .txt, got {suffix!r}; rename it")
 
 
-def named_lines(file: Path, bad: BadRows) -> Iterator[tuple[int, str]]:
-    for number, raw in enumerate(lines(file), 1):
+def named_lines(file: Path, bad: BadRows, run: Run) -> Iterator[tuple[int, str]]:
+    for number, raw in enumerate(lines(file, run), 1):
         text = decoded(raw, f"{file.name}:{number}", bad)
         if text is not None:
             yield number, text
 
 
-def read_numbered(file: Path, bad: BadRows) -> Iterator[Entry]:
-    for number, name in named_lines(file, bad):
+def read_numbered(file: Path, bad: BadRows, run: Run) -> Iterator[Entry]:
+    for number, name in named_lines(file, bad, run):
         yield Entry(Label(str(number - 1), name.strip()), f"{file.name}:{number}")
 
 
-def read_names(file: Path, bad: BadRows) -> Iterator[Entry]:
-    for number, name in named_lines(file, bad):
+def read_names(file: Path, bad: BadRows, run: Run) -> Iterator[Entry]:
+    for number, name in named_lines(file, bad, run):
         if name.strip():
             yield Entry(Label(name.strip(), name.strip()), f"{file.name}:{number}")
 
 
-def read_tsv(file: Path, bad: BadRows) -> Iterator[Entry]:
-    for number, line in named_lines(file, bad):
+def read_tsv(file: Path, bad: BadRows, run: Run) -> Iterator[Entry]:
+    for number, line in named_lines(file, bad, run):
         if not line.strip():
             continue
         uri, _, rest = line.partition("\t")
@@ -79,8 +80,8 @@ def read_tsv(file: Path, bad: BadRows) -> Iterator[Entry]:
         yield Entry(Label(bare_uri(uri), name), f"{file.name}:{number}")
 
 
-def read_csv(file: Path, bad: BadRows, language: str) -> Iterator[Entry]:
-    for number, cells in table(file, bad):
+def read_csv(file: Path, bad: BadRows, run: Run, language: str) -> Iterator[Entry]:
+    for number, cells in table(file, bad, run):
         label_id = cells.get("uri") or cells.get("id")
         if not label_id:
             bad.add(f"{file.name}:{number}", f"expected a column 'uri' or 'id', got {shown(cells)}", "add the id")

@@ -60,7 +60,7 @@ def read_labels(source: Source) -> Iterator[Entry] | None:
     folder = source.path if source.path.is_dir() else source.path.parent
     names = existing(folder, "Yf.txt")
     if names is not None:
-        return vocabulary.read_numbered(names, source.bad)
+        return vocabulary.read_numbered(names, source.bad, source.run)
     file = next(iter(files(source.path).values()))
     return numbered_labels(required_header(file, 3, HEADER)[2], file)
 
@@ -68,7 +68,7 @@ def read_labels(source: Source) -> Iterator[Entry] | None:
 def read_documents(source: Source, split: str) -> Iterator[Row]:
     file = split_file(source.path, split, files(source.path))
     _, width, n_labels = required_header(file, 3, HEADER)
-    for number, raw in enumerate(body(file), 2):
+    for number, raw in enumerate(body(file, source.run), 2):
         if not raw:  # a blank line: even a row without labels and features has its space
             continue
         where = f"{file.name}:{number}"

@@ -15,6 +15,7 @@ from everylabel.data.formats.lines import created
 from everylabel.data.formats.native import json_line
 from everylabel.data.formats.rows import SPLIT_NAMES, BadRows, Entry, Row, Source, Target, existing, shown
 from everylabel.errors import DataError
+from everylabel.run import Run
 
 NAME = "xmc-raw"
 NUMBERED = True
@@ -31,11 +32,11 @@ def splits(path: Path) -> list[str]:
 
 def read_labels(source: Source) -> Iterator[Entry] | None:
     file = existing(source.path, "lbl.json")
-    return None if file is None else entries(file, source.bad)
+    return None if file is None else entries(file, source.bad, source.run)
 
 
-def entries(file: Path, bad: BadRows) -> Iterator[Entry]:
-    for number, value in objects(file, bad):
+def entries(file: Path, bad: BadRows, run: Run) -> Iterator[Entry]:
+    for number, value in objects(file, bad, run):
         title, content = value.get("title") or "", value.get("content") or ""
         where = f"{file.name}:{number}"
         if isinstance(title, str) and isinstance(content, str):
@@ -49,7 +50,7 @@ def read_documents(source: Source, split: str) -> Iterator[Row]:
     file = existing(source.path, f"{SHORT[split]}.json")
     if file is None:
         raise DataError(f"{source.path / SHORT[split]}.json: this file is missing; add it")
-    for number, value in objects(file, source.bad):
+    for number, value in objects(file, source.bad, source.run):
         title, text = value.get("title") or "", value.get("content") or ""
         indices, relevance = value.get("target_ind"), value.get("target_rel")
         if isinstance(title, str) and isinstance(text, str) and are_targets(indices, relevance):

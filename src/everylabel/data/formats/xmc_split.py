@@ -39,7 +39,7 @@ def read_labels(source: Source) -> Iterator[Entry] | None:
     if names is None and weights is None:
         names = words
     if names is not None:
-        return vocabulary.read_numbered(names, source.bad)
+        return vocabulary.read_numbered(names, source.bad, source.run)
     if words is not None and weights is not None:
         return described(words, weights, source)
     pairs = (existing(folder, f"{short}_X_Y.txt") for short in SHORT.values())
@@ -49,9 +49,9 @@ def read_labels(source: Source) -> Iterator[Entry] | None:
 
 def described(words: Path, weights: Path, source: Source) -> Iterator[Entry]:
     """Labels that only have features: their words are the nearest thing to a name."""
-    names = [name for _, name in vocabulary.named_lines(words, source.bad)]
+    names = [name for _, name in vocabulary.named_lines(words, source.bad, source.run)]
     width = min(required_header(weights, 2, HEADER)[1], len(names))
-    for number, raw in enumerate(body(weights), 2):
+    for number, raw in enumerate(body(weights, source.run), 2):
         where = f"{weights.name}:{number}"
         row = features(raw, width, where, source.bad)
         if row is not None:
@@ -67,9 +67,10 @@ def read_documents(source: Source, split: str) -> Iterator[Row]:
     texts = existing(source.path, f"{SHORT[split]}_X.txt")
     width = required_header(file, 2, HEADER)[1]
     n_labels = required_header(pairs, 2, HEADER)[1] if pairs else 0
-    label_lines: Iterable[bytes | None] = body(pairs) if pairs else ()
-    text_lines: Iterable[bytes | None] = lines(texts) if texts else ()
-    for number, (raw, labelled, text) in enumerate(zip_longest(body(file), label_lines, text_lines), 2):
+    label_lines: Iterable[bytes | None] = body(pairs, source.run) if pairs else ()
+    text_lines: Iterable[bytes | None] = lines(texts, source.run) if texts else ()
+    rows = zip_longest(body(file, source.run), label_lines, text_lines)
+    for number, (raw, labelled, text) in enumerate(rows, 2):
         if raw is None or (pairs and labelled is None) or (texts and text is None):
             names = ", ".join(part.name for part in (file, pairs, texts) if part)
             raise DataError(

@@ -1,8 +1,7 @@
 """What is watched while a dual encoder learns: how well it ranks, and whether the unseen labels' vectors collapse.
 
 "Preserving Zero-shot Capability in Supervised Fine-tuning for Multi-label Text Classification": figures 3 and 8 are
-ZSR@100 over the steps; figures 4 and 7, the collapse, are two numbers and a projection here. nDCG and recall are those
-of evaluate/metrics.py, which stands above the methods.
+ZSR@100 over the steps; figures 4 and 7, the collapse, are two numbers and a projection here.
 """
 
 from __future__ import annotations
@@ -12,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everylabel.data.dataset import contains
-from everylabel.data.splits import of_labels
+from everylabel.metrics.ranking import Ratio, find_hits, ndcg, recall
 from everylabel.types import Csr, FloatArray, Ranking
 from everylabel.vectors import unit_rows
 
@@ -55,33 +53,6 @@ def projection(seen: FloatArray, unseen: FloatArray) -> dict[str, list[list[floa
     return dict(zip(("seen", "unseen"), places, strict=True))
 
 
-def ndcg(ranking: Ranking, truth: Csr, k: int) -> float | None:
-    """The mean over documents that have a label."""
-    found = ndcg_of_each(ranking, truth, k)
-    return float(found.mean()) if len(found) else None
-
-
-def ndcg_of_each(ranking: Ranking, truth: Csr, k: int) -> NDArray[np.float64]:
-    """One number for each document that has a label."""
-    n_true = np.diff(truth.indptr)
-    top = ranking.top(k)
-    discount = 1 / np.log2(np.arange(2, k + 2))
-    gain = contains(truth, top.ids) @ discount
-    best = np.concatenate([[0], np.cumsum(discount)])[np.minimum(n_true, k)]
-    found: NDArray[np.float64] = gain[n_true > 0] / best[n_true > 0]
-    return found
-
-
-def zero_shot_recall(ranking: Ranking, truth: Csr, labels: NDArray[np.bool_], k: int) -> float | None:
-    """ZSR@k: the mean over documents that have one of these labels of the share of them among the first k of all."""
-    wanted = of_labels(truth, np.flatnonzero(labels), keep=True)
-    n_true = np.diff(wanted.indptr)
-    if not n_true.any():
-        return None
-    found = contains(wanted, ranking.top(k).ids).sum(axis=1)
-    return float((found[n_true > 0] / n_true[n_true > 0]).mean())
-
-
 def row_of(
     step: int, ranking: Ranking, truth: Csr, hidden: NDArray[np.bool_], vectors: FloatArray, n_seen: int
 ) -> dict[str, Any]:
@@ -89,12 +60,17 @@ def row_of(
 
     `vectors` are those of the labels, the first n_seen of labels with pairs.
     """
-    found = spread(vectors[n_seen:])
+    hits, found = find_hits(ranking, truth), spread(vectors[n_seen:])
     return {
         "step": step,
-        "ndcg@5": ndcg(ranking, truth, 5),
-        "zsr@100": zero_shot_recall(ranking, truth, hidden, 100),
+        "ndcg@5": _value(ndcg(hits, 5)),
+        "zsr@100": _value(recall(hits, 100, hidden)),
         "unseen_cosine": None if found is None else found.cosine,
         "unseen_participation": None if found is None else found.participation,
         "projection": projection(vectors[:n_seen], vectors[n_seen:]),
     }
+
+
+def _value(metric: Ratio) -> float | None:
+    """None where no document counts."""
+    return metric.value if metric.possible.any() else None

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from everylabel.data.dataset import LabelSet
-from everylabel.methods.onesided.spread import ndcg_of_each
 from everylabel.methods.xml0.subsets import Best, Doubles, SearchKind, search
+from everylabel.metrics.ranking import find_hits, ndcg
 from everylabel.parallel import for_each_part
 from everylabel.text.matching import label_texts
 from everylabel.text.views import Views
@@ -152,9 +152,9 @@ def best_weight(scores: Scores, truth: Csr, seed: int = 0) -> float:
     others: a document counts less, the more documents have its labels. Of equal weights the nearest to one half.
     """
     ids = np.broadcast_to(np.arange(truth.shape[1], dtype=np.int32), truth.shape)
-    found = np.stack(
-        [ndcg_of_each(Ranking.best_of(ids, scores.mixed(weight).astype(np.float32), 5), truth, 5) for weight in WEIGHTS]
-    )
+    rankings = (Ranking.best_of(ids, scores.mixed(weight).astype(np.float32), 5) for weight in WEIGHTS)
+    found = np.stack([ndcg(find_hits(ranking, truth), 5).gained for ranking in rankings])
+    found = found[:, np.diff(truth.indptr) > 0]
     n = found.shape[1]
     if n == 0:
         return 0.5

@@ -1,0 +1,101 @@
+"""Several methods on the same documents, and whether they differ by more than chance."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from everylabel.data.bands import in_band
+from everylabel.data.dataset import Dataset
+from everylabel.methods.base import Method
+from everylabel.metrics.ranking import label_counts
+from everylabel.metrics.significance import (
+    Bootstrap,
+    SignTest,
+    interval,
+    macro_t_test,
+    paired_bootstrap,
+    sign_test,
+)
+from everylabel.report.differences import SIGN_TEST, Change
+from everylabel.run import QUIET, Run
+from everylabel.workflow.evaluate import Evaluation, evaluate
+
+COMPARED = ("P@1", "nDCG@5", "PSP@5")
+REPORTED = ("nDCG@5", "PSP@5", "ZSR@100")
+TAIL = "tail-F1@5"
+
+
+class Differences(NamedTuple):
+    """One system minus another: metrics by document, and the decisions of the top 5 in which they differ."""
+
+    metrics: dict[str, Bootstrap]
+    decisions: SignTest
+
+    def to_json(self) -> dict[str, Any]:
+        tested = {key: found._asdict() for key, found in self.metrics.items()}
+        return {**tested, SIGN_TEST: self.decisions.to_json()}
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A method that was fitted and evaluated; the differences are those from the first one, which has none."""
+
+    name: str
+    fit_seconds: float
+    evaluation: Evaluation
+    first: str
+    differences: Differences | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        found = self.evaluation
+        about = {
+            "method": self.name,
+            "fit_seconds": round(self.fit_seconds, 3),
+            "docs_per_second": round(found.docs_per_second, 1),
+        }
+        against = None if self.differences is None else {"first": self.first, **self.differences.to_json()}
+        return about | {"difference": against, "calibration": found.calibration_json()} | found.scores.to_json()
+
+
+def compare(
+    method: Method, train: Dataset, held_out: Dataset, first: Compared | None = None, *, run: Run = QUIET
+) -> Compared:
+    """Fit a method on the training documents, evaluate it on the held-out ones, and test it against the first one."""
+    started = time.perf_counter()
+    method.fit(train, run=run)
+    seconds = time.perf_counter() - started
+    found = evaluate(method, held_out, run=run)
+    if first is None:
+        return Compared(method.name, seconds, found, method.name)
+    return Compared(method.name, seconds, found, first.name, differences(found, first.evaluation))
+
+
+def differences(one: Evaluation, other: Evaluation, keys: Sequence[str] = COMPARED) -> Differences:
+    """The paired bootstrap of each metric (the mean of the documents), and the micro sign test of the top 5."""
+    found = {key: paired_bootstrap(one.ratios[key], other.ratios[key]) for key in keys}
+    return Differences(found, sign_test(one.hits, other.hits))
+
+
+def changes(one: Evaluation, other: Evaluation, seed: int) -> dict[str, Change]:
+    """For a page: one's metrics minus another's; those that nothing can be said about are left out."""
+    found = {}
+    for key in _measured(one):
+        test = paired_bootstrap(one.ratios[key], other.ratios[key], random_state=seed)
+        found[key] = Change(test.difference, test.p_value, (test.low, test.high))
+    tail = in_band(one.truth.train_counts, "tail")
+    if tail.sum() >= 2:
+        by_label = macro_t_test(label_counts(one.hits).f1[tail], label_counts(other.hits).f1[tail])
+        found[TAIL] = Change(by_label.difference, by_label.p_value)
+    return found
+
+
+def intervals(one: Evaluation, seed: int) -> dict[str, tuple[float, float]]:
+    """The 95 % interval of each metric that a page compares."""
+    return {key: interval(one.ratios[key], random_state=seed) for key in _measured(one)}
+
+
+def _measured(one: Evaluation) -> list[str]:
+    return [key for key in REPORTED if one.ratios[key].possible.any()]

@@ -1,0 +1,91 @@
+"""The labels of a model: what is known of one, and labels that come and go."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from everylabel.data.dataset import Label, LabelSet
+from everylabel.data.formats.load import load_labels
+from everylabel.errors import ConfigError, DataError
+from everylabel.methods.base import Method
+from everylabel.run import QUIET, Run
+from everylabel.workflow.models import changing
+
+if TYPE_CHECKING:
+    from everylabel.data.formats.rows import OnBadRow
+    from everylabel.text.keywords import Description
+
+
+class ListedLabel(NamedTuple):
+    id: str
+    name: str
+    documents: int  # in training
+
+
+class VocabularyChange(NamedTuple):
+    n_changed: int
+    n_labels: int  # that the model suggests now
+
+
+def add_labels(
+    model: Method | str | Path,
+    labels: str | Path | Iterable[Label],
+    *,
+    on_bad_row: OnBadRow = "error",
+    run: Run = QUIET,
+) -> VocabularyChange:
+    """Labels, or a vocabulary file of them, for a model in memory or in a folder, without training.
+
+    A label whose id is there already, or that has no name, is an error, and the model stays as it is.
+    """
+    with changing(model) as method:
+        if isinstance(labels, (str, Path)):
+            labels = load_labels(labels, on_bad_row=on_bad_row, run=run).labels
+        new = list(labels)
+        method.add_labels(new)
+        return VocabularyChange(len(new), n_shown(method))
+
+
+def remove_labels(model: Method | str | Path, wanted: Sequence[str]) -> VocabularyChange:
+    """Labels by their ids or names: a model in memory or in a folder does not suggest them any more."""
+    with changing(model) as method:
+        method.remove_labels([find_label(method.labels_, label) for label in wanted])
+        return VocabularyChange(len(wanted), n_shown(method))
+
+
+def list_labels(method: Method) -> list[ListedLabel]:
+    """Those that the model suggests."""
+    rows = zip(method.labels_.labels, method.counts_.tolist(), method.hidden_.tolist(), strict=True)
+    return [ListedLabel(label.id, label.name, count) for label, count, hidden in rows if not hidden]
+
+
+def describe_label(method: Method, wanted: str, model: str | Path = "the model") -> Description:
+    """The text by which a model finds a label, and its keywords; `model` is how it is called in an error."""
+    if not hasattr(method, "describe"):
+        raise ConfigError(
+            f"{model}: method {method.name!r} has no descriptions of labels; fit one that has: "
+            "everylabel fit DATA --method depl"
+        )
+    found: Description = method.describe(find_label(method.labels_, wanted))
+    return found
+
+
+def find_label(known: LabelSet, wanted: str) -> str:
+    """The id of the label with this id or, if there is none, with this name; large and small letters are the same."""
+    if wanted in known.index:
+        return wanted
+    ids = [label.id for label in known.labels if label.name.casefold() == wanted.casefold()]
+    if len(ids) == 1:
+        return ids[0]
+    if ids:
+        raise DataError(f"{len(ids)} labels have the name {wanted!r}; give the id of one: {', '.join(ids[:5])}")
+    near = difflib.get_close_matches(wanted, [*known.ids, *known.names], n=1)
+    hint = f"did you mean {near[0]!r}?" if near else "give the id or the name of a label of its vocabulary"
+    raise DataError(f"label {wanted!r} is not in the model's vocabulary of {len(known):,} labels; {hint}")
+
+
+def n_shown(method: Method) -> int:
+    return int((~method.hidden_).sum())

@@ -1,0 +1,26 @@
+"""A model to be changed: one in memory, or one in a folder, which nobody else changes meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from everylabel.methods.base import Method
+
+
+@contextmanager
+def changing(model: Method | str | Path) -> Iterator[Method]:
+    """The method to change inside the block. One in a folder is saved at the end; after an error it is as it was.
+
+    The folder is locked from before it is read until it is written, so that of two updates none is lost.
+    """
+    if isinstance(model, Method):
+        yield model
+        return
+    from everylabel.store import load, locked
+
+    with locked(model):
+        method = load(model)
+        yield method
+        method.save(model)

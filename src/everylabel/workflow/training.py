@@ -1,0 +1,79 @@
+"""What is learned from: the training documents, and those that are held out to blend or to calibrate on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from everylabel.data import Dataset, Documents, available_splits, load_dataset, load_labels
+from everylabel.data.splits import hold_out_documents, keep_label_share, keep_pair_share
+from everylabel.run import QUIET, Run
+from everylabel.workflow.settings import is_tagger
+
+if TYPE_CHECKING:
+    from everylabel.data.formats.rows import OnBadRow
+    from everylabel.methods.base import Method
+
+TRAIN, DEV = "train", "dev"
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """`train` is fitted on, a tagger blends on `dev`, any other method's scores become probabilities on `held_out`."""
+
+    train: Dataset
+    dev: Dataset | None = None
+    held_out: Dataset | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSource:
+    """Which data to learn from, and how much of them."""
+
+    data: Path
+    split: str = TRAIN
+    no_pairs: bool = False  # do not look at the documents' labels
+    label_share: float | None = None  # few-shot: the pairs of a random share of the labels
+    pair_share: float | None = None  # few-shot: a random share of all pairs
+    held_out_share: float | None = None  # of the documents, to be held out instead of the dev split
+    on_bad_row: OnBadRow = "error"
+
+    def read(self, method: Method, *, calibrated: bool = True, run: Run = QUIET) -> TrainingData:
+        """For this method; `calibrated`: whether its scores are to become probabilities."""
+        dataset = self.few_shot(self.read_documents(run))
+        if is_tagger(method):
+            if self.no_pairs or (self.held_out_share is not None and not has_pairs(dataset)):
+                return TrainingData(dataset)
+            train, dev = self.hold_out(dataset, run)
+            return TrainingData(train, dev=dev)
+        if not calibrated or not has_pairs(dataset):
+            return TrainingData(dataset)
+        train, held_out = self.hold_out(dataset, run)
+        return TrainingData(train, held_out=held_out)
+
+    def read_documents(self, run: Run = QUIET) -> Dataset:
+        """The split; the vocabulary alone where there is no split to learn from."""
+        if self.split == TRAIN and self.data.is_dir() and self.split not in available_splits(self.data):
+            run.say(f"{self.data} has no training documents: fitting on the vocabulary alone")
+            return Dataset(Documents.of([]), load_labels(self.data, run=run), name=str(self.data))
+        dataset = load_dataset(self.data, self.split, on_bad_row=self.on_bad_row, run=run)
+        return dataset.without_pairs() if self.no_pairs else dataset
+
+    def few_shot(self, dataset: Dataset) -> Dataset:
+        if self.label_share is not None:
+            dataset = keep_label_share(dataset, self.label_share)[0]
+        return dataset if self.pair_share is None else keep_pair_share(dataset, self.pair_share)
+
+    def hold_out(self, dataset: Dataset, run: Run = QUIET) -> tuple[Dataset, Dataset | None]:
+        """(what to fit on, what is held out): a share of the documents, else the dev split if it has labels."""
+        if self.held_out_share is not None:
+            return hold_out_documents(dataset, share=self.held_out_share)
+        if self.split == DEV or not self.data.is_dir() or DEV not in available_splits(self.data):
+            return dataset, None
+        dev = load_dataset(self.data, DEV, on_bad_row=self.on_bad_row, run=run)
+        return dataset, dev if has_pairs(dev) else None
+
+
+def has_pairs(dataset: Dataset) -> bool:
+    return dataset.pairs is not None and dataset.pairs.nnz > 0
