@@ -39,7 +39,7 @@ def with_vectors(index: Index | GrownIndex, ids: LongArray, vectors: FloatArray)
     """One more index, which has these too; an id that is there already is an error."""
     new = checked_new_ids(ids, len(vectors))
     old = index.old if isinstance(index, GrownIndex) else index
-    refuse(old.known(new), "in the index already; nothing was added")
+    refuse(old.known(new.astype(np.int64)), "in the index already; nothing was added")
     added = ExactIndex(index.dim)
     if isinstance(index, GrownIndex):
         added.add(*index.added.content())

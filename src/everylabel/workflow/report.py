@@ -14,7 +14,7 @@ import numpy as np
 from everylabel import __version__
 from everylabel.atomic import replaced
 from everylabel.data import Dataset, available_splits, load_dataset
-from everylabel.data.splits import sample_by_id, hold_out_documents
+from everylabel.data.splits import hold_out_documents, sample_by_id
 from everylabel.errors import DataError
 from everylabel.methods.base import Method
 from everylabel.methods.words.popularity import Popularity
