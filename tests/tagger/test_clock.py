@@ -62,6 +62,20 @@ def test_a_machine_that_is_slower_than_planned_is_noticed(wait: Pass) -> None:
     assert fast.has_time_for(2_000)
 
 
+def test_each_kind_of_work_is_as_fast_as_it_was_before(wait: Pass) -> None:
+    clock = Clock(600.0, {})
+    with clock.watch("svm", 100.0, "solving"):
+        wait(30)
+    with clock.watch("of-de", 50.0, "training"):
+        wait(150)
+    assert clock.slower("solving") < 0.6
+    assert 2.0 < clock.slower("training") < 3.1
+    assert clock.slower("solving") < clock.slower("reading") < clock.slower("training")  # unknown: as all together
+    assert clock.has_time_for(300, kind="solving")
+    assert not clock.has_time_for(300, kind="training")
+    assert not clock.has_time_for(300, rest=400, kind="solving")
+
+
 class Lines:
     """What is said."""
 
@@ -106,7 +120,7 @@ def test_experts_for_which_there_was_no_time_by_estimate_are_fitted_if_the_other
 ) -> None:
     assert wait is not None  # no time passes by itself
     few = corpus.train.subset(range(40))
-    tagger, said = Tagger(budget="12s", without=("semantic", "hybrid")), Lines()
+    tagger, said = Tagger(budget="4s", without=("semantic", "hybrid")), Lines()
     spare = {choice.name for choice in tagger.plan(few).spare}
     assert spare
     with reporting(said):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from everylabel.text.lemmas import lemmatised, stop_words
-from everylabel.text.tfidf import WORD, Tfidf
+from everylabel.text.tfidf import WORD
 
 if TYPE_CHECKING:
     from everylabel.methods.onesided.ranker import Span
@@ -48,12 +48,6 @@ def shared_words(text: str, label_text: str, language: str, rarity: Callable[[st
     for base, word in base_forms(text, language).items():
         if base in wanted:
             yield Clue("words", word, rarity(base))
-
-
-def rarity_in(words: Tfidf, base: str) -> float:
-    """The word's idf, the rarest word's being 1; 0 of one that is not known."""
-    found = words.counts([base]).indices
-    return float(words.idf_[found[0]] / words.idf_.max()) if len(found) else 0.0
 
 
 def heaviest_window(text: str, spans: Sequence[Span]) -> tuple[str, float]:

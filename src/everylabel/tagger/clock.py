@@ -1,13 +1,19 @@
-"""The budget of a fit: what its stages took, and whether there is time for one more."""
+"""The budget of a fit: what its stages took, and whether there is time for one more.
+
+Estimates are corrected while fitting: a stage takes as many times its estimate as the stages of its kind before it did
+(a machine may be busy in what needs memory, and not in what needs a GPU), and as all stages did where there were few.
+"""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 LATE = 1.1  # of the budget: a stage that would end later is left out
+TRUSTED = 10.0  # seconds of a kind by estimate that say as much of it as all stages together
 
 
 @dataclass
@@ -23,22 +29,28 @@ class Clock:
     def __init__(self, budget: float, costs: dict[str, float], now: Callable[[], float] = time.monotonic) -> None:
         self.budget, self.costs, self._now = budget, costs, now
         self._started = now()
-        self._planned = self._spent = 1.0  # seconds of stages that had an estimate: as fast as planned, until known
+        self._planned: Counter[str] = Counter()  # seconds of stages that had an estimate, by their kinds
+        self._spent: Counter[str] = Counter()
 
     @property
     def seconds(self) -> float:
         return self._now() - self._started
 
     @contextmanager
-    def watch(self, stage: str, planned: float = 0.0) -> Iterator[Watched]:
+    def watch(self, stage: str, planned: float = 0.0, kind: str = "") -> Iterator[Watched]:
         started, watched = self._now(), Watched()
         yield watched
         spent = self._now() - started
         self.costs[stage] = round(spent + watched.before, 2)
         if planned > 0 and not watched.before:
-            self._planned += planned
-            self._spent += spent
+            self._planned[kind] += planned
+            self._spent[kind] += spent
 
-    def has_time_for(self, planned: float, rest: float = 0.0) -> bool:
-        """For a stage of so many seconds by estimate and what must come after it, as fast as the stages before were."""
-        return self.seconds + (planned + rest) * self._spent / self._planned <= LATE * self.budget
+    def slower(self, kind: str = "") -> float:
+        """How many times its estimate a stage of this kind takes; 1 until something is known."""
+        overall = (1 + self._spent.total()) / (1 + self._planned.total())
+        return (TRUSTED * overall + self._spent[kind]) / (TRUSTED + self._planned[kind])
+
+    def has_time_for(self, planned: float, rest: float = 0.0, kind: str = "") -> bool:
+        """For a stage of so many seconds by estimate and what must come after it."""
+        return self.seconds + planned * self.slower(kind) + rest * self.slower() <= LATE * self.budget

@@ -225,7 +225,7 @@ class Tagger(Method):
         n_held = sum(len(one.held) for one in rehearsed)
         spare = self.plan_.spare
         for choice in (*self.plan_.experts, *spare):
-            if self.experts_ and not clock.has_time_for(choice.seconds, BLENDING * n_held):
+            if self.experts_ and not clock.has_time_for(choice.seconds, BLENDING * n_held, choice.kind):
                 why = f"left out while fitting: {spoken(clock.seconds)} of the budget are gone"
                 run.say(f"{choice.name}: {why}")
                 self.plan_ = self.plan_.without(choice.name, why)
@@ -233,7 +233,7 @@ class Tagger(Method):
             if choice in spare:
                 run.say(f"{choice.name}: there is time for it")
                 self.plan_ = self.plan_.taking(choice.name)
-            with clock.watch(choice.name, choice.seconds) as watched:
+            with clock.watch(choice.name, choice.seconds, choice.kind) as watched:
                 jobs = jobs_of(choice.name, self._settings(choice), self.random_state, rehearsed)
                 work = partial(run_job, dataset=dataset, rehearsals=rehearsed, run=run)
                 results = list(executor_of(choice.name, run).map(work, jobs))

@@ -134,6 +134,12 @@ class LabelMatcher:
         found = self.added_.lists.nearest(vectors, k)
         return Ranking(found.ids, np.minimum(found.scores, 1))
 
+    def rarity(self, word: str) -> float:
+        """The idf of a base form, the rarest word's being 1; 0 of one that no label has."""
+        vocabularies = [self.words_] if self.added_ is None else [self.words_, self.added_.words]
+        found = [words.idf_[column] for words in vocabularies for column in words.counts([word]).indices]
+        return float(found[0] / self.words_.idf_.max()) if found else 0.0
+
     def state(self, prefix: str) -> dict[str, Any]:
         state = {f"{prefix}/{key}": value for key, value in self.words_.state().items()}
         state |= self.lists_.state(prefix) | {f"{prefix}/mean_length": self.mean_length_}

@@ -21,7 +21,6 @@ from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError
 from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
-from everylabel.methods.evidence import rarity_in
 from everylabel.methods.facts import MANY_LABELS, Facts, Work
 from everylabel.methods.maclr.maclr import SelfSupervision
 from everylabel.methods.traits import Traits
@@ -134,7 +133,7 @@ class Hybrid(Method):
         return self.match.language
 
     def rarity(self, word: str) -> float:
-        return rarity_in(self.matcher_.words_, word)
+        return self.matcher_.rarity(word)
 
     def _with_labels(self, labels: LabelSet, first: int) -> None:
         self.matcher_ = self.matcher_.with_labels(labels, self.n_fitted_)

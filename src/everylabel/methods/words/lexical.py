@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 from everylabel.data.dataset import Dataset, LabelSet
 from everylabel.errors import ConfigError
 from everylabel.methods.base import Method, State
-from everylabel.methods.evidence import rarity_in
 from everylabel.methods.facts import Facts, Work
 from everylabel.methods.traits import Traits
 from everylabel.run import Run
@@ -67,7 +66,7 @@ class TfidfMatch(Method):
         return self.match.language
 
     def rarity(self, word: str) -> float:
-        return rarity_in(self.matcher_.words_, word)
+        return self.matcher_.rarity(word)
 
     def _with_labels(self, labels: LabelSet, first: int) -> None:  # noqa: ARG002
         self.matcher_ = self.matcher_.with_labels(labels, self.n_fitted_)
