@@ -3,7 +3,7 @@
 Reading (words of a text looked up and counted), solving (rows of a sparse matrix times a dense one) and training (small
 matrix products, rows gathered, a softmax) stand for what fits spend their time on. None of them is compiled on the spot
 and none needs torch, so that there is nothing to warm up but memory; the best of some runs counts, as others may be at
-work. About 0.15 s in all, on one core: what more cores bring is known (methods/facts.py). A GPU is timed by matrix
+work. About 0.2 s in all, on one core: what more cores bring is known (methods/facts.py). A GPU is timed by matrix
 products of its own. The result is kept in the cache folder, by processor, cores, GPU and version; a cache that cannot
 be read or written is no error. A machine that is busy later is noticed by the clock of a fit (tagger/clock.py).
 """
@@ -27,7 +27,7 @@ from everylabel.atomic import replaced
 from everylabel.encoders.cache import cache_root
 from everylabel.parallel import n_threads
 
-REPEATS = 7
+REPEATS = 20  # of about 2 ms each: so short that some of them have a core for themselves
 LEAST, MOST = 0.05, 20.0  # beyond them something else was measured
 HOST_SHARE = 0.1  # of a training step that stays on the CPU beside a GPU: a guess, as there was none to measure
 
@@ -43,7 +43,7 @@ class Speeds:
 
 REFERENCE = Speeds()
 # The seconds of each piece of work on one core of the machine of `Work`, and of the GPU's on both of its cores.
-THERE = {"reading": 8.0e-3, "solving": 6.0e-3, "training": 6.0e-3, "gpu": 0.5}
+THERE = {"reading": 2.28e-3, "solving": 1.21e-3, "training": 2.31e-3, "gpu": 0.7}
 
 
 def speeds(*, gpu: bool = False) -> Speeds:
@@ -97,7 +97,7 @@ def _reading() -> Callable[[], Any]:
     from everylabel.text.tfidf import WORD
 
     names = ["".join(chr(97 + (i * step) % 26) for step in (1, 3, 7, 11, 17)) for i in range(1, 2_000)]
-    text = " ".join(names[(i * i) % len(names)] for i in range(20_000))
+    text = " ".join(names[(i * i) % len(names)] for i in range(8_000))
 
     def read() -> dict[str, int]:
         counts: dict[str, int] = {}
@@ -112,11 +112,11 @@ def _solving() -> Callable[[], Any]:
     from scipy.sparse import csr_matrix
 
     rng = np.random.default_rng(0)
-    n_rows, n_words, of_each = 2_000, 20_000, 60
+    n_rows, n_words, of_each = 1_500, 30_000, 100
     columns = rng.integers(0, n_words, n_rows * of_each)
     values = rng.random(n_rows * of_each, np.float32)
     rows = csr_matrix((values, columns, np.arange(0, n_rows * of_each + 1, of_each)), shape=(n_rows, n_words))
-    weights = rng.random((n_words, 16), np.float32)
+    weights = rng.random((n_words, 32), np.float32)
     return lambda: rows @ weights
 
 

@@ -28,6 +28,7 @@ from everylabel.methods.zestxml.zest import ZestXml
 from everylabel.tagger.explain import BEGINNING, Evidence, Training, evidence
 from everylabel.text.keywords import KeywordConfig
 from everylabel.text.matching import MatchConfig
+from everylabel.text.views import Views
 
 tiny_folder, cache, static = conftest.tiny_folder, conftest.cache, conftest.static
 NOTHING = Training.of([], [])
@@ -132,7 +133,7 @@ def test_an_expert_that_does_not_read_label_texts_has_no_words_but_of_new_labels
 def test_near_documents_that_have_the_label() -> None:
     method = NearestNeighbours().fit(DATA)
     found = of([method], "boats and a sea of taxes", 1, TRAINING)
-    near = method.nearest(Documents.of(["boats and a sea of taxes"]))
+    near = method.nearest(Views.of(["boats and a sea of taxes"]))
     assert_evidence(found)
     weights = dict(zip(near.ids[0].tolist(), near.scores[0].tolist(), strict=True))
     assert weights[0] > 0  # near, and not about taxes

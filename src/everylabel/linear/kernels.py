@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from everylabel.linear.vector import LANES, load, multiply_add, store
+from everylabel.linear import LANES
+from everylabel.linear.vector import load, multiply_add, store
 
 
 @njit(nogil=True, cache=True, inline="always")

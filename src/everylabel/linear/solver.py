@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, csr_matrix
 
 from everylabel.errors import ConfigError
-from everylabel.linear import kernels
-from everylabel.linear.vector import LANES
+from everylabel.linear import LANES
 from everylabel.parallel import parallel_map
 from everylabel.run import QUIET, Run
 from everylabel.types import Csr, FloatArray, LongArray
@@ -118,6 +117,8 @@ def train_level(
 
 def _joined(parts: list[_Part], shape: tuple[int, int]) -> Csr:
     """One csr matrix of the parts, which are in the order of their nodes; takes them from the list as it goes on."""
+    from everylabel.linear import kernels
+
     lengths = np.zeros(shape[0], np.int64)
     for columns, _, _ in parts:
         lengths += np.bincount(columns, minlength=shape[0])
@@ -156,6 +157,8 @@ def _tasks(children: LongArray) -> Iterator[_Task]:
 def _solve_task(
     features: Features, rows: Any, positive_docs: Any, item: _Task, config: SolverConfig, limits: Any, seed: int
 ) -> _Part:
+    from everylabel.linear import kernels
+
     sparse = features.sparse
     scratch = np.zeros(sparse.shape[1], np.int32)
     indptr, indices, values, used = kernels.gather(sparse.indptr, sparse.indices, sparse.data, rows, scratch)

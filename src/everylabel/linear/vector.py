@@ -13,7 +13,8 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic, models, register_model
 
-LANES = 16
+from everylabel.linear import LANES
+
 _VECTOR = ir.VectorType(ir.FloatType(), LANES)
 
 
