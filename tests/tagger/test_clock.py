@@ -1,73 +1,75 @@
-"""What is left out when time runs out, by a clock that the test sets."""
+"""What is left out when time runs out, by a clock that the test sets: no time passes by itself."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from everylabel.progress import reporting
+from everylabel.run import Run
 from everylabel.tagger.clock import Clock
 from everylabel.tagger.tagger import Tagger
 
-Pass = Callable[[float], None]
+
+class Time:
+    """A clock that the test sets: `now` is what it shows, `passes(5)` lets five seconds go."""
+
+    def __init__(self) -> None:
+        self.seconds = 100.0
+
+    def now(self) -> float:
+        return self.seconds
+
+    def passes(self, seconds: float) -> None:
+        self.seconds += seconds
 
 
 @pytest.fixture
-def wait(monkeypatch: pytest.MonkeyPatch) -> Pass:
-    """`wait(5)`: five seconds are gone."""
-    now = [100.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-
-    def passed(seconds: float) -> None:
-        now[0] += seconds
-
-    return passed
+def time() -> Time:
+    return Time()
 
 
-def test_what_stages_took(wait: Pass) -> None:
+def test_what_stages_took(time: Time) -> None:
     costs: dict[str, float] = {}
-    clock = Clock(60.0, costs)
+    clock = Clock(60.0, costs, time.now)
     with clock.watch("svm", 3.0):
-        wait(5)
-    wait(1)
+        time.passes(5)
+    time.passes(1)
     with clock.watch("blend"):
-        wait(2)
+        time.passes(2)
     assert costs == {"svm": 5.0, "blend": 2.0}
     assert clock.seconds == 8
 
 
-def test_what_is_too_slow_is_left_out(wait: Pass) -> None:
-    clock = Clock(60.0, {})
+def test_what_is_too_slow_is_left_out(time: Time) -> None:
+    clock = Clock(60.0, {}, time.now)
     assert clock.has_time_for(50)
     assert not clock.has_time_for(100)
     assert not clock.has_time_for(50, rest=50)
-    wait(40)
+    time.passes(40)
     assert clock.has_time_for(15)
     assert not clock.has_time_for(50)
-    wait(1_000)
+    time.passes(1_000)
     assert not clock.has_time_for(0)
 
 
-def test_a_machine_that_is_slower_than_planned_is_noticed(wait: Pass) -> None:
-    slow, fast = Clock(600.0, {}), Clock(600.0, {})
+def test_a_machine_that_is_slower_than_planned_is_noticed(time: Time) -> None:
+    slow, fast = (Clock(600.0, {}, time.now) for _ in range(2))
     with slow.watch("svm", 10.0):
-        wait(100)
+        time.passes(100)
     assert not slow.has_time_for(100)  # which takes ten times as long here
     assert slow.has_time_for(10)
     with fast.watch("svm", 100.0):
-        wait(10)
+        time.passes(10)
     assert fast.has_time_for(2_000)
 
 
-def test_each_kind_of_work_is_as_fast_as_it_was_before(wait: Pass) -> None:
-    clock = Clock(600.0, {})
+def test_each_kind_of_work_is_as_fast_as_it_was_before(time: Time) -> None:
+    clock = Clock(600.0, {}, time.now)
     with clock.watch("svm", 100.0, "solving"):
-        wait(30)
+        time.passes(30)
     with clock.watch("of-de", 50.0, "training"):
-        wait(150)
+        time.passes(150)
     assert clock.slower("solving") < 0.6
     assert 2.0 < clock.slower("training") < 3.1
     assert clock.slower("solving") < clock.slower("reading") < clock.slower("training")  # unknown: as all together
@@ -94,20 +96,20 @@ class Lines:
 
 
 def test_a_tagger_that_is_late_has_the_best_experts_and_says_what_it_left_out(
-    wait: Pass, corpus: Any, monkeypatch: pytest.MonkeyPatch
+    time: Time, corpus: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from everylabel.methods.words.neighbours import NearestNeighbours
 
     real = NearestNeighbours._fit
 
-    def slow(self: NearestNeighbours, dataset: Any) -> None:
-        wait(10_000)
-        real(self, dataset)
+    def slow(self: NearestNeighbours, dataset: Any, run: Run) -> None:
+        time.passes(10_000)
+        real(self, dataset, run)
 
     monkeypatch.setattr(NearestNeighbours, "_fit", slow)
     said = Lines()
-    with reporting(said):
-        tagger = Tagger(experts=("tfidf", "knn", "svm"), budget="30m").fit(corpus.train.subset(range(40)))
+    tagger = Tagger(experts=("tfidf", "knn", "svm"), budget="30m")
+    tagger.fit(corpus.train.subset(range(40)), run=Run(said, clock=time.now))
     assert list(tagger.experts_) == tagger.plan_.names == ["tfidf", "knn"]
     assert "left out while fitting" in dict(tagger.plan_.left_out)["svm"]
     assert any(line.startswith("svm: left out while fitting") for line in said.lines)
@@ -116,15 +118,13 @@ def test_a_tagger_that_is_late_has_the_best_experts_and_says_what_it_left_out(
 
 
 def test_experts_for_which_there_was_no_time_by_estimate_are_fitted_if_the_others_were_faster(
-    wait: Pass, corpus: Any
+    time: Time, corpus: Any
 ) -> None:
-    assert wait is not None  # no time passes by itself
     few = corpus.train.subset(range(40))
     tagger, said = Tagger(budget="4s", without=("semantic", "hybrid")), Lines()
     spare = {choice.name for choice in tagger.plan(few).spare}
     assert spare
-    with reporting(said):
-        tagger.fit(few)
+    tagger.fit(few, run=Run(said, clock=time.now))
     assert spare <= set(tagger.experts_)
     assert tagger.plan_.spare == ()
     assert tagger.plan_.names == list(tagger.experts_)

@@ -203,11 +203,15 @@ def _choice(method: type[Method], facts: Facts, rehearsal: str) -> Choice:
 def cost(method: type[Method], facts: Facts, rehearsal: str) -> float:
     """Seconds of all fits of an expert, on this machine. Rough: what really is spent is watched while fitting."""
     traits = method.traits
-    fits = 1 + {"dev": float(not traits.label_by_label), "held out": 0.9, "folds": 2.0}.get(rehearsal, 0.0)
+    fits, jobs = {"dev": (2.0, 2), "held out": (1.9, 2), "folds": (3.0, 4)}.get(rehearsal, (1.0, 1))
+    if not traits.learns_from_pairs or (rehearsal == "dev" and traits.label_by_label):
+        fits, jobs = 1.0, 1
+    if not traits.uses_all_cores:  # they run side by side
+        fits /= min(jobs, facts.cores)
     asked = {"dev": min(facts.n_dev, MOST_HELD), "held out": MOST_HELD, "folds": facts.n_labelled}.get(rehearsal, 0)
     once = method.cost(facts).seconds(facts, all_cores=traits.uses_all_cores)
     ranking = Work(reading=method.seconds_per_document(facts) * asked).seconds(facts)
-    return OVERHEAD + once * (fits if traits.learns_from_pairs else 1) + ranking
+    return OVERHEAD + once * fits + ranking
 
 
 def rehearsal_of(facts: Facts) -> RehearsalKind:

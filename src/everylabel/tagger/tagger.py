@@ -118,19 +118,21 @@ class Tagger(Method):
             found = at_threshold(found, threshold)
         if best:
             found = best_f1(found)
+        rows = zip(documents.slices(1), found.ids.tolist(), found.scores.tolist(), strict=True)
+        return [model._tags(Views(one), ids, scores, explain=explain) for one, ids, scores in rows]
+
+    def _tags(self, one: Views, ids: list[int], scores: list[float], *, explain: bool) -> list[Tag]:
+        """Of one document, which is read once for all of them."""
         return [
-            [
-                Tag(
-                    model.labels_[label].id,
-                    model.labels_[label].name,
-                    score,
-                    band_of(model.counts_[[label]])[0],
-                    evidence(model.experts_, documents, row, label, model.training_) if explain else [],
-                )
-                for label, score in zip(ids, scores, strict=True)
-                if label >= 0
-            ]
-            for row, (ids, scores) in enumerate(zip(found.ids.tolist(), found.scores.tolist(), strict=True))
+            Tag(
+                self.labels_[label].id,
+                self.labels_[label].name,
+                score,
+                band_of(self.counts_[[label]])[0],
+                evidence(self.experts_, one, label, self.training_) if explain else [],
+            )
+            for label, score in zip(ids, scores, strict=True)
+            if label >= 0
         ]
 
     def history(self) -> list[dict[str, Any]]:

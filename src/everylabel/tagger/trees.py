@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everylabel.parallel import for_each_part
-from everylabel.tagger import kernels
 from everylabel.types import FloatArray
 
 _ROWS = 256  # fewer are not worth a second core
@@ -58,6 +57,8 @@ class Trees:
         return cls(firsts=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), missing=missing, **joined)
 
     def sums(self, columns: FloatArray) -> NDArray[np.float64]:
+        from everylabel.tagger import kernels
+
         out = np.empty(len(columns), np.float64)
         own = tuple(getattr(self, part) for part in _PARTS)
         if len(columns) < _ROWS:
