@@ -10,16 +10,14 @@ can be measured again alone. Encoders that are made once (static embeddings) are
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
-import sys
 import tempfile
 import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.record import WORK, data_folder, read_result, write_result
+from benchmarks.record import read_result, write_result
+from benchmarks.run.command import data_folder, data_parser, start, use_own_cache
 
 if TYPE_CHECKING:
     from everylabel.data import Dataset
@@ -33,8 +31,7 @@ ROWS: dict[str, dict[str, Any]] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", help="folder with the data sets (or EVERYLABEL_DATA); the sample needs none")
+    parser = data_parser(__doc__)
     parser.add_argument("--rows", nargs="*", default=list(ROWS), choices=list(ROWS))
     parser.add_argument("--one", choices=list(ROWS), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -42,12 +39,12 @@ def main() -> None:
         measure(arguments.one, arguments.data)
         return
     for row in arguments.rows:
-        given = ["--data", arguments.data] if arguments.data else []
-        subprocess.run([sys.executable, "-m", "benchmarks.run.plan_times", *given, "--one", row], check=True)
+        given = ["--data", arguments.data] if arguments.data else []  # the sample needs none
+        start("run.plan_times", *given, "--one", row)
 
 
 def measure(row: str, data: str | None) -> None:
-    os.environ["EVERYLABEL_CACHE"] = str(WORK / "cache")
+    use_own_cache()
     from everylabel.machine import speeds
     from everylabel.methods.facts import Facts
     from everylabel.tagger.tagger import Tagger

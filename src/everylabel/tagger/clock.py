@@ -7,7 +7,7 @@ Estimates are corrected while fitting: a stage takes as many times its estimate 
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,8 +29,10 @@ class Clock:
     def __init__(self, budget: float, costs: dict[str, float], now: Callable[[], float] = time.monotonic) -> None:
         self.budget, self.costs, self._now = budget, costs, now
         self._started = now()
-        self._planned: Counter[str] = Counter()  # seconds of stages that had an estimate, by their kinds
-        self._spent: Counter[str] = Counter()
+        self._planned: defaultdict[str, float] = defaultdict(
+            float
+        )  # seconds of stages that had an estimate, by their kinds
+        self._spent: defaultdict[str, float] = defaultdict(float)
 
     @property
     def seconds(self) -> float:
@@ -48,7 +50,7 @@ class Clock:
 
     def slower(self, kind: str = "") -> float:
         """How many times its estimate a stage of this kind takes; 1 until something is known."""
-        overall = (1 + self._spent.total()) / (1 + self._planned.total())
+        overall = (1 + sum(self._spent.values())) / (1 + sum(self._planned.values()))
         return (TRUSTED * overall + self._spent[kind]) / (TRUSTED + self._planned[kind])
 
     def has_time_for(self, planned: float, rest: float = 0.0, kind: str = "") -> bool:
