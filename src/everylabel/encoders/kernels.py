@@ -75,15 +75,24 @@ def sum_factored_bags(
     n_signs: Any,
     lengths: Any,
     factors: Any,
+    own_rows: Any,
+    own_row: Any,
     out: Any,
 ) -> None:
-    """`sum_bags` of the table whose rows are factors x (dense, lengths x signs); signs are bits of 32-bit words."""
+    """`sum_bags` of the table whose rows are factors x (dense, lengths x signs); signs are bits of 32-bit words.
+
+    Tokens that have a row of their own count with that.
+    """
     n_dense, n_words = dense.shape[1], n_signs // 32
     for row in range(first, last):
         own, lexical = out[row, :n_dense], out[row, n_dense:]
         for at in range(offsets[row], offsets[row + 1]):
             weight, token = weights[at], ids[at]
-            if weight != 0:
+            if weight != 0 and len(own_row) and own_row[token] >= 0:
+                trained = own_rows[own_row[token]]
+                for d in range(out.shape[1]):
+                    out[row, d] += weight * trained[d]
+            elif weight != 0:
                 factor, vector, words = factors[token], dense[token], signs[token]
                 for d in range(n_dense):
                     own[d] += weight * (factor * vector[d])

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from everylabel.encoders.static_module import StaticModule
 
 CHUNK = 512  # texts whose tokens are summed at a time
+BUNDLED = "minilm"  # the teacher that is installed with this library: what is distilled from it can be made anywhere
 
 
 class StaticEncoder:
@@ -43,6 +44,7 @@ class StaticEncoder:
         self._factors: FloatArray | None = None  # None: the base as it is
         self._source: Distilled | None = None  # held, so that the next encoder finds it in memory
         self._trained = False  # the table is nobody else's, and can only come from a state
+        self._grown_from: StaticEncoder | None = None  # what a trained one was, if its state has trained rows alone
         self._module: StaticModule | None = None
         self._made: Versions = ()  # of the module, as the table is
         self._learned: tuple[Versions, TokenTable] | None = None  # of the module, as it was last looked at
@@ -57,6 +59,13 @@ class StaticEncoder:
     def restore(cls, config: EncoderConfig, state: dict[str, Any], run: Run = QUIET) -> StaticEncoder:
         """A trained one from the state alone; else the base from the cache, or distilled again and compared."""
         found = str(state.get("fingerprint"))
+        if "trained_tokens" in state:
+            own = {key: state[key] for key in ("factors",) if key in state} | {"fingerprint": state["base"]}
+            untrained = cls.restore(config, own, run)
+            table = untrained._table.with_rows(state["trained_tokens"], state["trained_rows"])
+            encoder = cls(config, table, untrained.tokenizer, found)
+            encoder._trained, encoder._grown_from = True, untrained
+            return encoder
         if "embedding" in state:
             encoder = cls(config, TokenTable.of(state["embedding"]), shared_tokenizer(state["tokenizer"]), found)
             encoder._trained = True
@@ -147,10 +156,17 @@ class StaticEncoder:
         return self.encode_tokens(passages, run=run), begins
 
     def state(self) -> dict[str, Any]:
-        if self._trained or self._now() is not None:
-            embedding = self.table.dense
-            return {"fingerprint": self.fingerprint, "embedding": embedding, "tokenizer": self.tokenizer.json}
-        return {"fingerprint": self._base} | ({} if self._factors is None else {"factors": self._factors})
+        """Of a trained one the rows that training has changed, if the others can be had everywhere; else all."""
+        if not self._trained and self._now() is None:
+            return {"fingerprint": self._base} | ({} if self._factors is None else {"factors": self._factors})
+        before = self._grown_from if self._trained else self
+        if before is None or self.config.teacher != BUNDLED:
+            return {"fingerprint": self.fingerprint, "embedding": self.table.whole(), "tokenizer": self.tokenizer.json}
+        now = self.table.whole()
+        tokens = np.flatnonzero((now != before._table.whole()).any(axis=1)).astype(np.int32)
+        factors = {} if before._factors is None else {"factors": before._factors}
+        trained = {"trained_tokens": tokens, "trained_rows": now[tokens]}
+        return {"fingerprint": self.fingerprint, "base": before._base, **factors, **trained}
 
     def _now(self) -> tuple[Versions, TokenTable] | None:
         """The module's own table, once it is another than ours."""

@@ -33,6 +33,8 @@ class TokenTable:
     n_signs: int
     lengths: FloatArray  # what a sign of each row stands for
     factors: FloatArray
+    own: FloatArray  # rows that are trained, and stand in the place of those of the same tokens
+    own_row: IntArray  # of each token its row in `own`, -1 where it has none; empty: nothing is trained
 
     @classmethod
     def of(cls, dense: FloatArray, n_signs: int = 0) -> TokenTable:
@@ -41,7 +43,8 @@ class TokenTable:
         if n_signs:
             norms = np.linalg.norm(dense, axis=1).astype(np.float32)
             lengths = LEXICAL_LENGTH * norms * np.float32(1 / np.sqrt(n_signs))
-        return cls(dense, random_bits(n_rows, n_signs), n_signs, lengths, np.ones(n_rows, np.float32))
+        own, own_row = np.empty((0, dense.shape[1] + n_signs), np.float32), np.empty(0, np.int32)
+        return cls(dense, random_bits(n_rows, n_signs), n_signs, lengths, np.ones(n_rows, np.float32), own, own_row)
 
     @property
     def n_rows(self) -> int:
@@ -54,6 +57,12 @@ class TokenTable:
     def scaled(self, factors: FloatArray) -> TokenTable:
         return replace(self, factors=self.factors * factors)
 
+    def with_rows(self, tokens: IntArray, own: FloatArray) -> TokenTable:
+        """The same but for the vectors of these tokens."""
+        own_row = np.full(self.n_rows, -1, np.int32)
+        own_row[tokens] = np.arange(len(tokens), dtype=np.int32)
+        return replace(self, own=own, own_row=own_row)
+
     def whole(self) -> FloatArray:
         """The table itself, as an array of its own."""
         found = np.empty((self.n_rows, self.dim), np.float32)
@@ -62,6 +71,9 @@ class TokenTable:
         if self.n_signs:
             value = (self.factors * self.lengths)[:, None]
             found[:, n_dense:] = np.where(unpacked(self.signs, self.n_signs), value, -value)
+        if len(self.own_row):
+            tokens = np.flatnonzero(self.own_row >= 0)
+            found[tokens] = self.own[self.own_row[tokens]]
         return found
 
     def distinct(self, tokens: Tokens) -> tuple[IntArray, IntArray, LongArray]:
@@ -74,7 +86,7 @@ class TokenTable:
         ids, counts, offsets = self.distinct(tokens)
         weights = token_weights(counts, offsets, _NO_CHANCES, 0.0)
         found = np.zeros((tokens.n_rows, self.dim), np.float32)
-        parts: Any = (self.dense, self.signs, self.n_signs, self.lengths, self.factors)
+        parts: Any = (self.dense, self.signs, self.n_signs, self.lengths, self.factors, self.own, self.own_row)
         for_each_part(
             tokens.n_rows,
             lambda first, last: sum_factored_bags(ids, weights, offsets, first, last, *parts, found),
