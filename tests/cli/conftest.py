@@ -39,6 +39,10 @@ def write_data(folder: Path) -> Path:
     return folder
 
 
+def bytes_of(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
 @pytest.fixture
 def run() -> Run:
     """`run("fit", path, ...)`: arguments as they are, `input=` for the standard input."""

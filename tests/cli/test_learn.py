@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.conftest import Run, write_lines
+from tests.cli.conftest import Run, bytes_of, write_lines
 
 import everylabel
 from everylabel.tagger.tagger import Tagger
@@ -16,10 +16,6 @@ NEW: list[dict[str, Any]] = [
     {"title": "Steam on the estuary", "text": "Paddle steamers and their crews.", "labels": ["seafaring", "transport"]},
     {"text": "How a hive is kept through a wet winter", "labels": ["beekeeping"]},
 ]
-
-
-def bytes_of(folder: Path) -> dict[str, bytes]:
-    return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
 def counts(model: Path) -> dict[str, int]:

@@ -5,10 +5,17 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+from tests.cli.conftest import write_lines
+
+import everylabel
+from everylabel.store import locked
 
 COMMAND = [sys.executable, "-m", "everylabel.cli.main"]
 
@@ -92,3 +99,21 @@ def in_terminal(*arguments: str) -> str:
         assert process.wait() == 0, shown.decode()
     os.close(leader)
     return shown.decode()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="this system has no locks of files")
+def test_commands_that_change_one_model_at_once_wait_for_each_other(model: Path, tmp_path: Path) -> None:
+    own = Path(shutil.copytree(model, tmp_path / "own"))
+    writers = []
+    with locked(own):
+        for name in ("moon", "sun"):
+            write_lines(tmp_path / f"{name}.jsonl", [{"id": name, "name": name}])
+            command = [*COMMAND, "labels", "add", str(own), str(tmp_path / f"{name}.jsonl")]
+            writers.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        for writer in writers:
+            assert writer.stderr is not None
+            assert "another command is changing this model; waiting until it is done" in writer.stderr.readline()
+    for writer in writers:
+        said, errors = writer.communicate()
+        assert (writer.returncode, said[:13]) == (0, "added 1 label"), errors
+    assert sorted(everylabel.load(own).labels_.ids) == ["moon", "new", "rail", "sea", "sky", "sun"]

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import LABELS, write_lines
+from tests.cli.conftest import LABELS, bytes_of, write_lines
 from tests.listening import Recorder
 
 import everylabel
@@ -25,10 +25,6 @@ NEW = [("paddle steamers and their crews", ["seafaring"]), ("how a hive is kept 
 @pytest.fixture
 def own(model: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(model, tmp_path / "own"))
-
-
-def bytes_of(folder: Path) -> dict[str, bytes]:
-    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
 def ids_of(model: Path) -> list[str]:
