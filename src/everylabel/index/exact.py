@@ -61,7 +61,7 @@ class ExactIndex:
 
     def search(self, vectors: FloatArray, k: int) -> Ranking:
         """Exact; a query's ranking does not depend on the others. Memory beside the result: two blocks, 30 MB."""
-        from everylabel.index.kernels import products, sort_best
+        from everylabel.index.kernels import sort_best
 
         queries = checked_vectors(vectors, self.dim)
         best = Ranking.empty(len(queries), min(checked_k(k), len(self)))
@@ -72,7 +72,7 @@ class ExactIndex:
             block = np.ascontiguousarray(self._vectors[first : first + _VECTORS], np.float32)
             for start in range(0, len(queries), _QUERIES):
                 asked = queries[start : start + _QUERIES]
-                rough = asked @ block.T if len(queries) > _FEW else products(queries, block)
+                rough = asked @ block.T if len(queries) > _FEW else _few_products(queries, block)
                 rows = (asked, rough, *(part[start : start + _QUERIES] for part in (sizes, best.ids, best.scores)))
                 for_each_part(len(asked), partial(_keep, rows, block, ids, slack))
         for_each_part(len(queries), lambda a, b: sort_best(sizes[a:b], best.ids[a:b], best.scores[a:b]))
@@ -106,6 +106,15 @@ class ExactIndex:
         index = cls(vectors.shape[1], dtype=_name(vectors.dtype, path))
         index._ids, index._vectors = ids, vectors
         return index
+
+
+def _few_products(queries: FloatArray, block: FloatArray) -> FloatArray:
+    """By all cores: a block is larger than their caches, and memory is faster for two than for one."""
+    from everylabel.index.kernels import products_of
+
+    found = np.empty((len(queries), len(block)), np.float32)
+    for_each_part(len(block), lambda first, last: products_of(queries, block, first, last, found))
+    return found
 
 
 def _keep(rows: Any, block: Any, ids: Any, slack: Any, first: int, last: int) -> None:

@@ -30,10 +30,16 @@ def dot(a: Any, b: Any) -> Any:
 def products(queries: Any, vectors: Any) -> Any:
     """As a matrix product, for few queries: as fast as memory is, where BLAS's threads wait for each other."""
     result = np.empty((len(queries), len(vectors)), np.float32)
-    for v in range(len(vectors)):
+    products_of(queries, vectors, 0, len(vectors), result)
+    return result
+
+
+@njit(nogil=True, cache=True)
+def products_of(queries: Any, vectors: Any, first: Any, last: Any, result: Any) -> None:
+    """The same for the vectors from `first` to `last`, into their columns of the result."""
+    for v in range(first, last):
         for q in range(len(queries)):
             result[q, v] = dot(queries[q], vectors[v])
-    return result
 
 
 @njit(nogil=True, cache=True)
@@ -67,16 +73,28 @@ def sort_best(sizes: Any, out_ids: Any, out_scores: Any) -> None:
 
 
 @njit(nogil=True, cache=True)
-def first_of_each(ids: Any, scores: Any, n_ids: int, out_ids: Any, out_scores: Any) -> None:
-    """The first places of different ids in each row of a ranking, as many as there is room for. O(places)."""
-    row_of = np.full(n_ids, -1)
+def first_of_each(ids: Any, scores: Any, out_ids: Any, out_scores: Any) -> None:
+    """The first places of different ids in each row of a ranking, as many as there is room for.
+
+    O(places): the ids of a row are in a hash table, whose places say for which row they are taken.
+    """
+    width = 16
+    while width < 2 * ids.shape[1]:
+        width *= 2
+    mask = np.uint32(width - 1)
+    known, row_of = np.zeros(width, np.int64), np.full(width, -1, np.int64)
     for row in range(len(ids)):
         size = 0
         for place in range(ids.shape[1]):
             own = ids[row, place]
             if size == out_ids.shape[1]:
                 break
-            if own >= 0 and row_of[own] != row:
-                row_of[own] = row
+            if own < 0:
+                continue
+            at = (np.uint32(own) * np.uint32(2654435769) >> np.uint32(7)) & mask
+            while row_of[at] == row and known[at] != own:
+                at = (at + np.uint32(1)) & mask
+            if row_of[at] != row:
+                known[at], row_of[at] = own, row
                 out_ids[row, size], out_scores[row, size] = own, scores[row, place]
                 size += 1

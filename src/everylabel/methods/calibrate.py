@@ -77,14 +77,10 @@ class Calibration:
 
     def apply(self, ranking: Ranking) -> Ranking:
         """The same labels in the same order, with probabilities. O(n k log knots)."""
+        from everylabel.methods.kernels import keep_order
+
         found = self.probability(ranking.scores)
-        # float32 may run out of digits: unequal scores stay unequal, or equal ones had to be in the order of ids
-        tied = ranking.scores[:, 1:] == ranking.scores[:, :-1]
-        rows = np.flatnonzero(((found[:, 1:] >= found[:, :-1]) & ~tied).any(axis=1))
-        for rank in range(1, ranking.k if len(rows) else 0):
-            above = found[rows, rank - 1]
-            lower = np.minimum(found[rows, rank], np.nextafter(above, -1, dtype=np.float32))
-            found[rows, rank] = np.where(tied[rows, rank - 1], above, lower)
+        keep_order(found, ranking.scores)  # float32 may run out of digits, and equal scores are in the order of ids
         return Ranking(ranking.ids, found)
 
     def state(self) -> dict[str, Any]:

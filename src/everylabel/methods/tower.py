@@ -139,8 +139,8 @@ def first_of_each(ids: IntArray, scores: FloatArray, k: int) -> Ranking:
     """The first k different ids of each row, with the scores of their first places. Rows: best first, equal by id."""
     from everylabel.index import kernels
 
-    found, n_ids = Ranking.empty(len(ids), k), int(ids.max(initial=-1)) + 1
+    found = Ranking.empty(len(ids), k)
     for_each_part(
-        len(ids), lambda a, b: kernels.first_of_each(ids[a:b], scores[a:b], n_ids, found.ids[a:b], found.scores[a:b])
+        len(ids), lambda a, b: kernels.first_of_each(ids[a:b], scores[a:b], found.ids[a:b], found.scores[a:b])
     )
     return found

@@ -28,6 +28,7 @@ from everylabel.methods.calibrate import Calibration
 from everylabel.methods.facts import Facts
 from everylabel.methods.traits import Traits
 from everylabel.methods.words.neighbours import NearestNeighbours
+from everylabel.parallel import parallel_map
 from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.tagger.blend import Blend, BlendingSet, learn
@@ -274,7 +275,8 @@ class Tagger(Method):
             return expert.rank(views, k).top(k)
         if len(views) <= CHUNK:
             return self._blended(views, k)
-        return Ranking.joined([self._blended(Views(part), k) for part in views.documents.slices(CHUNK)])
+        parts = list(views.documents.slices(CHUNK))
+        return Ranking.joined(list(parallel_map(lambda part: self._blended(Views(part), k), parts)))
 
     def _blended(self, views: Views, k: int) -> Ranking:
         assert self.blend_ is not None

@@ -27,6 +27,7 @@ from everylabel.vectors import unit_rows
 
 WORD = re.compile(r"(?u)\b\w\w+\b")
 _CHUNK = 2_000_000  # characters that one call of a kernel gets: large enough to hide its overhead
+_SHARE = 50_000  # characters that are worth a core of their own
 _AMPLE = 30_000_000  # characters of text from which on a corpus is not small
 Texts = Sequence[str]
 
@@ -138,7 +139,7 @@ class Tfidf:
 
         with run.task("tf-idf: documents", len(texts)) as advance:
             parts = []
-            for part in parallel_map(work, list(_chunks(texts))):
+            for part in parallel_map(work, list(_chunks(texts, n_threads()))):
                 parts.append(part)
                 advance(part.shape[0])
         if not parts:
@@ -244,11 +245,15 @@ def _empty_table(size: int) -> tuple[Any, ...]:
     )
 
 
-def _chunks(texts: Texts) -> Iterator[Texts]:
+def _chunks(texts: Texts, n_parts: int = 1) -> Iterator[Texts]:
+    """At least so many parts, if there is work enough for them."""
+    most = _CHUNK
+    if n_parts > 1 and len(texts) > 1:
+        most = min(_CHUNK, max(_SHARE, sum(map(len, texts)) // n_parts + 1))
     start = size = 0
     for i, text in enumerate(texts):
         size += len(text)
-        if size >= _CHUNK:
+        if size >= most:
             yield texts[start : i + 1]
             start, size = i + 1, 0
     if start < len(texts):

@@ -367,10 +367,10 @@ def ranked_of(method: Method, views: Views, k: int, seen: Any) -> Ranking:
 
 def best_of_doubles(ids: Any, scores: Any, k: int) -> Ranking:
     """As `Ranking.best_of`, in the order of float64 scores: what float32 cannot tell apart stays in its order."""
+    from everylabel.methods.kernels import keep_order
+
     order = np.lexsort((ids, -scores), axis=1)[:, :k]
     exact = np.take_along_axis(scores, order, 1)
     found = exact.astype(np.float32)
-    for rank in range(1, found.shape[1]):
-        below_it = np.minimum(found[:, rank], np.nextafter(found[:, rank - 1], np.float32(-1)))
-        found[:, rank] = np.where(exact[:, rank] == exact[:, rank - 1], found[:, rank - 1], below_it)
+    keep_order(found, exact)
     return Ranking(np.take_along_axis(ids, order, 1).astype(np.int32), found)
