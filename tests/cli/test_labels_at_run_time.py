@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.cli.conftest import LABELS, write_lines
+from tests.cli.test_learn import bytes_of
 
 Run = Callable[..., Any]
 
@@ -65,11 +66,11 @@ def test_the_list_says_how_many_documents_a_label_has(run: Run, own: Path) -> No
 def test_an_error_leaves_the_model_as_it_was(
     run: Run, own: Path, tmp_path: Path, rows: list[dict[str, str]], message: str
 ) -> None:
-    before = {file.name: file.read_bytes() for file in own.iterdir()}
+    before = bytes_of(own)
     write_lines(tmp_path / "wrong.jsonl", rows)
     result = run("labels", "add", own, tmp_path / "wrong.jsonl")
     assert result.exit_code == 3
     assert message in result.stderr
-    assert {file.name: file.read_bytes() for file in own.iterdir()} == before
+    assert bytes_of(own) == before
     assert run("labels", "remove", own, "sea", "nowhere").exit_code == 3
     assert listed(run, own) == [label for label, _ in LABELS]

@@ -19,7 +19,7 @@ NEW: list[dict[str, Any]] = [
 
 
 def bytes_of(folder: Path) -> dict[str, bytes]:
-    return {file.name: file.read_bytes() for file in folder.iterdir()}
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
 def counts(model: Path) -> dict[str, int]:

@@ -10,6 +10,7 @@ import typer
 from everylabel.cli.guard import guarded
 from everylabel.cli.options import Json, Model, OnBadRow
 from everylabel.cli.output import print_json, print_table
+from everylabel.cli.progress import progress
 
 labels = typer.Typer(
     name="labels",
@@ -67,7 +68,8 @@ def add(
     """
     from everylabel.workflow.labels import add_labels
 
-    done = add_labels(model, file, on_bad_row=on_bad_row)
+    with progress(quiet=False) as run:
+        done = add_labels(model, file, on_bad_row=on_bad_row, run=run)
     print(f"added {labels_of(done.n_changed)}; {model} has {done.n_labels:,} now")
 
 
@@ -83,7 +85,8 @@ def remove(
     """
     from everylabel.workflow.labels import remove_labels
 
-    done = remove_labels(model, wanted)
+    with progress(quiet=False) as run:
+        done = remove_labels(model, wanted, run=run)
     print(f"removed {labels_of(done.n_changed)}; {model} has {done.n_labels:,} now")
 
 

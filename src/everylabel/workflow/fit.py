@@ -104,7 +104,8 @@ def _keeping(
     if destination is None:
         yield run
         return
-    with checkpointing(_training_folder(destination), lambda: _fingerprint(method, data), curves) as checkpoints:
+    folder = _training_folder(destination)
+    with checkpointing(folder, lambda: _fingerprint(method, data), curves, run.say) as checkpoints:
         yield replace(run, checkpoints=checkpoints)
 
 

@@ -41,7 +41,7 @@ def add_labels(
 
     A label whose id is there already, or that has no name, is an error, and the model stays as it is.
     """
-    with changing(model) as method:
+    with changing(model, run) as method:
         if isinstance(labels, (str, Path)):
             labels = load_labels(labels, on_bad_row=on_bad_row, run=run).labels
         new = list(labels)
@@ -49,9 +49,9 @@ def add_labels(
         return VocabularyChange(len(new), n_shown(method))
 
 
-def remove_labels(model: Method | str | Path, wanted: Sequence[str]) -> VocabularyChange:
+def remove_labels(model: Method | str | Path, wanted: Sequence[str], *, run: Run = QUIET) -> VocabularyChange:
     """Labels by their ids or names: a model in memory or in a folder does not suggest them any more."""
-    with changing(model) as method:
+    with changing(model, run) as method:
         method.remove_labels([find_label(method.labels_, label) for label in wanted])
         return VocabularyChange(len(wanted), n_shown(method))
 

@@ -34,7 +34,7 @@ def learn(
     vocabulary; an unknown one is an error, and the model stays as it is.
     """
     where = None if isinstance(model, Method) else model
-    with changing(model) as method:
+    with changing(model, run) as method:
         tagger = as_tagger(method, CANNOT_LEARN, where)
         if isinstance(documents, (str, Path)):
             documents = load_labelled(documents, tagger.labels_, split, on_bad_row=on_bad_row, run=run)

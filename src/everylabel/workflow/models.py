@@ -7,20 +7,22 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from everylabel.methods.base import Method
+from everylabel.run import QUIET, Run
 
 
 @contextmanager
-def changing(model: Method | str | Path) -> Iterator[Method]:
+def changing(model: Method | str | Path, run: Run = QUIET) -> Iterator[Method]:
     """The method to change inside the block. One in a folder is saved at the end; after an error it is as it was.
 
-    The folder is locked from before it is read until it is written, so that of two updates none is lost.
+    The folder is locked from before it is read until it is written, so that of two updates none is lost:
+    who has to wait for another says so.
     """
     if isinstance(model, Method):
         yield model
         return
     from everylabel.store import load, locked
 
-    with locked(model):
+    with locked(model, run):
         method = load(model)
         yield method
         method.save(model)
