@@ -16,7 +16,6 @@ LAYERS: list[set[str]] = [  # from the bottom; a module may import its own layer
         "errors",
         "types",
         "config",
-        "progress",
         "parallel",
         "vectors",
         "states",

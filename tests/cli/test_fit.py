@@ -20,6 +20,7 @@ from everylabel.data import load_dataset
 from everylabel.data.dataset import Dataset
 from everylabel.data.splits import keep_label_share, keep_pair_share
 from everylabel.methods.words.popularity import Popularity
+from everylabel.run import Run as WorkRun
 from everylabel.tagger.tagger import Tagger
 
 tiny_folder = encoders.made_folder
@@ -129,14 +130,14 @@ def test_bad_rows_stop_or_are_skipped(run: Run, data: Path, tmp_path: Path) -> N
 
 
 class Training:
-    """What stands in for `Popularity._fit`: a training of a few steps, which Ctrl-C stops after one of them."""
+    """What stands in for a method's `_fit`: a training of a few steps, which Ctrl-C stops after one of them."""
 
     def __init__(self, stop: int = 0) -> None:
         self.stop = stop
         self.numbers: list[int] = []
         self.weight: Any = None
 
-    def fit(self, dataset: Dataset) -> None:
+    def fit(self, dataset: Dataset, run: WorkRun) -> None:
         import torch
         from torch import nn
 
@@ -147,7 +148,7 @@ class Training:
         config = TrainConfig(steps=6, device="cpu")
         groups = [Group([self.weight], lr=0.1)]
         loss = lambda _module, noise: ((self.weight - len(dataset) + noise) ** 2).sum()  # noqa: E731
-        for step in train(module, lambda _, rng: rng.random(), loss, config, groups=groups, seed=0):
+        for step in train(module, lambda _, rng: rng.random(), loss, config, groups=groups, seed=0, run=run):
             self.numbers.append(step.number)
             if step.number == self.stop:
                 os.kill(os.getpid(), signal.SIGINT)
@@ -375,12 +376,12 @@ def test_an_interrupted_tagger_goes_on_only_with_the_same_dev_documents(
 ) -> None:
     monkeypatch.setenv("EVERYLABEL_THREADS", "1")
     first, second = Training(stop=2), Training(stop=4)
-    monkeypatch.setattr(Tagger, "_fit", lambda _, dataset: first.fit(dataset))
+    monkeypatch.setattr(Tagger, "_fit_and_blend", lambda _, dataset, _dev, run: first.fit(dataset, run))
     assert run("fit", with_dev, "-o", tmp_path / "model").exit_code == 130
     if change:
         dev = (with_dev / "dev.jsonl").read_text()
         (with_dev / "dev.jsonl").write_text(dev.replace("harbour", "haven"))
-    monkeypatch.setattr(Tagger, "_fit", lambda _, dataset: second.fit(dataset))
+    monkeypatch.setattr(Tagger, "_fit_and_blend", lambda _, dataset, _dev, run: second.fit(dataset, run))
     result = run("fit", with_dev, "-o", tmp_path / "model")
     assert result.exit_code == 130
     assert second.numbers == ([1, 2, 3, 4] if change else [3, 4])

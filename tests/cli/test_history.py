@@ -15,7 +15,7 @@ def test_the_fit_and_what_came_after_it(run: Run, tagger: Path, tmp_path: Path) 
     assert run("labels", "add", tagger, tmp_path / "new.jsonl").exit_code == 0
     assert run("labels", "remove", tagger, "steamers").exit_code == 0
     found = json.loads(run("history", tagger, "--json").stdout)
-    assert found == everylabel.load(tagger).history()  # type: ignore[attr-defined]
+    assert found == everylabel.load(tagger).history()
     assert [event["what"] for event in found] == ["fitted", "labels added", "labels removed"]
     result = run("history", tagger)
     assert result.exit_code == 0, result.output

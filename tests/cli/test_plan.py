@@ -14,7 +14,7 @@ from everylabel.tagger.tagger import Tagger
 
 @pytest.fixture(autouse=True)
 def nothing_is_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Tagger, "_fit", lambda *_: pytest.fail("was fitted"))
+    monkeypatch.setattr(Tagger, "_fit_and_blend", lambda *_: pytest.fail("was fitted"))
 
 
 def test_the_lines_are_those_of_the_tagger(run: Run, sampled: Path) -> None:
@@ -31,7 +31,7 @@ def test_the_json_says_the_same(run: Run, sampled: Path) -> None:
 
 
 def test_a_small_budget_leaves_experts_out(run: Run, sampled: Path) -> None:
-    found = json.loads(run("plan", sampled, "--json", "--budget", "5s").stdout)
+    found = json.loads(run("plan", sampled, "--json", "--budget", "0.1s").stdout)
     assert [expert["name"] for expert in found["experts"]] == ["tfidf"]
     assert ["knn", "takes about"] in [[name, why[:11]] for name, why in found["left_out"]]
 

@@ -20,6 +20,8 @@ from everylabel.data.dataset import Dataset, Documents
 from everylabel.methods.base import Method, State
 from everylabel.metrics.scores import percent
 from everylabel.report.page import SECTIONS, SHOWN, SHOWN_BY_BAND
+from everylabel.run import Run as WorkRun
+from everylabel.text.views import Views
 from everylabel.types import Ranking
 
 UGLY = HOSTILE.replace("\ud800", "")  # half a surrogate pair is refused when data are read
@@ -52,13 +54,13 @@ class Blend(Method):
 
     name: ClassVar[str] = "blend"
 
-    def _fit(self, dataset: Dataset) -> None:
-        self.experts_ = {name: everylabel.method(name).fit(dataset) for name in ("bm25", "tfidf")}
+    def _fit(self, dataset: Dataset, run: WorkRun) -> None:
+        self.experts_ = {name: everylabel.method(name).fit(dataset, run=run) for name in ("bm25", "tfidf")}
         self.costs_ = {"bm25": 1.0, "tfidf": 3.0}
         self.plan_ = Plan()
 
-    def _rank(self, documents: Documents, k: int) -> Ranking:
-        return Ranking.mean([part.rank(documents, k) for part in self.experts_.values()], k)
+    def _rank(self, views: Views, k: int) -> Ranking:
+        return Ranking.mean([part.rank(views, k) for part in self.experts_.values()], k)
 
     def tag(self, texts: Documents, k: int = 5) -> list[list[Tag]]:
         found = self.rank(texts, k)

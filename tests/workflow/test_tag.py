@@ -66,3 +66,6 @@ def test_curves_that_are_none(tmp_path: Path) -> None:
         read_curves([tmp_path])
     (tmp_path / "b.jsonl").write_text('{"step": 1, "loss": 0.5}\n')
     assert read_curves([tmp_path]) == {"b": [{"step": 1, "loss": 0.5}]}
+    (tmp_path / "of-de").mkdir()
+    (tmp_path / "of-de" / "b.jsonl").write_text('{"step": 1, "loss": 0.25}\n')
+    assert list(read_curves([tmp_path])) == ["b", "of-de/b"]  # an expert's are in a folder of its name

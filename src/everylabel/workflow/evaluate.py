@@ -66,6 +66,7 @@ class Evaluation:
 
 def evaluate(model: Method, data: Dataset, *, run: Run = QUIET) -> Evaluation:
     """Rank the data's documents and compare with its pairs. Labels are matched by their ids, not their order."""
+    model = model.model_  # one state of it, whoever changes it meanwhile
     return evaluate_part(model, model, data, match_labels(model.labels_, model.counts_, data), run=run)
 
 
@@ -77,7 +78,7 @@ def evaluate_part(part: Method, model: Method, data: Dataset, truth: MatchedTrut
     ranking = rank_all(part, data, k, run=run)
     seconds = max(time.perf_counter() - started, 1e-9)
     if part.labels_ != model.labels_:
-        column = np.array([model.labels_.index.get(label_id, -1) for label_id in part.labels_.ids], np.int32)
+        column = model.labels_.index.places(part.labels_.ids)
         ranking = Ranking(np.where(ranking.ids >= 0, column[ranking.ids], -1).astype(np.int32), ranking.scores)
     hits = find_hits(ranking, truth.pairs)
     return Evaluation(

@@ -16,6 +16,7 @@ import numpy as np
 
 from everylabel import __version__
 from everylabel.config import to_dict
+from everylabel.data.columns import TextColumn
 from everylabel.data.dataset import Dataset
 from everylabel.methods.base import Method
 from everylabel.run import QUIET, Run
@@ -104,7 +105,8 @@ def _keeping(
     if destination is None:
         yield run
         return
-    with checkpointing(_training_folder(destination), lambda: _fingerprint(method, data), curves) as checkpoints:
+    folder = _training_folder(destination)
+    with checkpointing(folder, lambda: _fingerprint(method, data), curves, run.say) as checkpoints:
         yield replace(run, checkpoints=checkpoints)
 
 
@@ -119,11 +121,14 @@ def _fingerprint(method: Method, data: TrainingData) -> str:
 
 def _add_data(digest: Any, dataset: Dataset) -> None:
     documents = dataset.documents
-    for texts in (documents.ids, documents.titles, documents.texts, map(repr, dataset.labels.labels)):
+    for texts in (documents.ids, documents.titles, documents.texts):
         for text in texts:
             encoded = text.encode("utf-8", "surrogatepass")
             digest.update(b"%d:%b" % (len(encoded), encoded))  # with its length: "ab", "c" is not "a", "bc"
         digest.update(b";")
+    for column in dataset.labels.state().values():
+        for array in column.whole() if isinstance(column, TextColumn) else (column,):
+            digest.update(np.ascontiguousarray(array).tobytes())
     for matrix in (documents.features, dataset.pairs):
         for part in ("indptr", "indices", "data") if matrix is not None else ():
             digest.update(np.ascontiguousarray(getattr(matrix, part)).tobytes())

@@ -58,8 +58,9 @@ def remove_labels(model: Method | str | Path, wanted: Sequence[str], *, run: Run
 
 def list_labels(method: Method) -> list[ListedLabel]:
     """Those that the model suggests."""
-    rows = zip(method.labels_.labels, method.counts_.tolist(), method.hidden_.tolist(), strict=True)
-    return [ListedLabel(label.id, label.name, count) for label, count, hidden in rows if not hidden]
+    model = method.model_
+    rows = zip(model.labels_.ids, model.labels_.names, model.counts_.tolist(), model.hidden_.tolist(), strict=True)
+    return [ListedLabel(label_id, name, count) for label_id, name, count, hidden in rows if not hidden]
 
 
 def describe_label(method: Method, wanted: str, model: str | Path = "the model") -> Description:
@@ -77,7 +78,8 @@ def find_label(known: LabelSet, wanted: str) -> str:
     """The id of the label with this id or, if there is none, with this name; large and small letters are the same."""
     if wanted in known.index:
         return wanted
-    ids = [label.id for label in known.labels if label.name.casefold() == wanted.casefold()]
+    named = zip(known.ids, known.names, strict=True)
+    ids = [label_id for label_id, name in named if name.casefold() == wanted.casefold()]
     if len(ids) == 1:
         return ids[0]
     if ids:

@@ -48,12 +48,13 @@ def draw_curves(trainings: Sequence[Path], folder: Path) -> list[Path]:
 
 
 def read_curves(trainings: Sequence[Path]) -> dict[str, list[dict[str, Any]]]:
-    """By the name of the training; by its whole path, as it was given, where there are several folders."""
+    """By the training's name in its folder; by its whole path, as it was given, where there are several folders."""
     from everylabel.train.checkpoint import read_curve
 
     found: dict[Path, list[dict[str, Any]]] = {}
+    folders = {path if path.is_dir() else path.parent for path in trainings}
     for path in trainings:
-        lines = {file: list(read_curve(file)) for file in (sorted(path.glob("*.jsonl")) if path.is_dir() else [path])}
+        lines = {file: list(read_curve(file)) for file in (sorted(path.rglob("*.jsonl")) if path.is_dir() else [path])}
         kept = {file: steps for file, steps in lines.items() if any(step.get("loss") is not None for step in steps)}
         if not kept:
             raise DataError(
@@ -61,5 +62,7 @@ def read_curves(trainings: Sequence[Path]) -> dict[str, list[dict[str, Any]]]:
                 f"everylabel fit DATA --curves {path}"
             )
         found |= kept
-    several = len({file.parent for file in found}) > 1
-    return {str(file.with_suffix("")) if several else file.stem: steps for file, steps in found.items()}
+    named = {file: file.with_suffix("") for file in found}
+    if len(folders) == 1:
+        named = {file: name.relative_to(*folders) for file, name in named.items()}
+    return {str(named[file]): steps for file, steps in found.items()}

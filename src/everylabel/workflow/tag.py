@@ -56,7 +56,7 @@ def tag(
     vocabulary = model.labels_
     return [
         [
-            {"id": vocabulary[label].id, "name": vocabulary[label].name, "score": round(score, DIGITS)}
+            {"id": vocabulary.ids[label], "name": vocabulary.names[label], "score": round(score, DIGITS)}
             for label, score in zip(row_ids, row_scores, strict=True)
             if label >= 0
         ]
