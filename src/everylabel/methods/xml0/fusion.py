@@ -111,7 +111,7 @@ class Xml0(Method):
 
     @classmethod
     def cost(cls, facts: Facts) -> Work:
-        return Work(reading=5 + 1.5e-6 * facts.all_words, training=2.5e-3 * facts.n_labels)
+        return Work(reading=5 + 1.5e-6 * facts.all_words, training=1.5e-3 * facts.n_labels)
 
     @classmethod
     def seconds_per_document(cls, facts: Facts) -> float:
