@@ -18,10 +18,6 @@ NEW: list[dict[str, Any]] = [
 ]
 
 
-def bytes_of(folder: Path) -> dict[str, bytes]:
-    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
-
-
 def counts(model: Path) -> dict[str, int]:
     found = everylabel.load(model)
     return dict(zip(found.labels_.ids, found.counts_.tolist(), strict=True))
