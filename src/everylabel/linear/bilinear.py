@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from everylabel.linear.scoring import _push, _sort_heap
+from everylabel.linear.scoring import _NEARLY_ONE, _SLACK, _TINY, _push, _sort_heap
 
 
 @njit(nogil=True, cache=True)
@@ -74,6 +74,68 @@ def learn_pairs(
 
 
 @njit(nogil=True, cache=True)
+def associate(
+    first: Any, last: Any, by_feature: Any, x: Any, mean: Any, chance: Any, least: Any, indices: Any, values: Any
+) -> Any:
+    """The document features that go most with each of the label features first..last, beyond chance, as many as there
+    are columns in `indices`; returns how many each has. All of at least `least`; of equal ones the first.
+
+    `by_feature` (label features x documents) and `x` (documents x features) are (indptr, indices, values). A sum is
+    added up in the order of the documents, and features stand in the order in which a product of scipy has them.
+    O(words of the documents of each label feature).
+    """
+    f_indptr, f_docs, f_values = by_feature
+    x_indptr, x_indices, x_values = x
+    most = indices.shape[1]
+    sums = np.zeros(len(mean), np.float32)
+    seen = np.zeros(len(mean), np.bool_)
+    touched = np.empty(len(mean), np.int32)
+    sizes = np.zeros(last - first, np.int64)
+    for g in range(first, last):
+        n = 0
+        for i in range(f_indptr[g], f_indptr[g + 1]):
+            doc, value = f_docs[i], f_values[i]
+            for e in range(x_indptr[doc], x_indptr[doc + 1]):
+                column = x_indices[e]
+                if not seen[column]:
+                    seen[column] = True
+                    touched[n] = column
+                    n += 1
+                sums[column] += value * x_values[e]
+        n_kept = 0
+        for t in range(n - 1, -1, -1):  # the last one that came up is the first
+            column = touched[t]
+            found = sums[column] - mean[column] * chance[g]
+            sums[column], seen[column] = found, False
+            n_kept += found >= least
+        kept = np.empty(n_kept, np.int32)
+        at = 0
+        for t in range(n - 1, -1, -1):
+            if sums[touched[t]] >= least:
+                kept[at] = touched[t]
+                at += 1
+        if n_kept > most:
+            worst = np.partition(sums[kept], n_kept - most)[n_kept - most]
+            n_above = 0
+            for column in kept:
+                n_above += sums[column] > worst
+            equal = kept[sums[kept] == worst]
+            last_equal = np.sort(equal)[most - n_above - 1]
+            out = 0
+            for column in kept:
+                if sums[column] > worst or (sums[column] == worst and column <= last_equal):
+                    kept[out] = column
+                    out += 1
+            n_kept = out
+        for i in range(n_kept):
+            indices[g - first, i], values[g - first, i] = kept[i], sums[kept[i]]
+        sizes[g - first] = n_kept
+        for t in range(n):
+            sums[touched[t]] = 0
+    return sizes
+
+
+@njit(nogil=True, cache=True)
 def rank_labels(first: Any, last: Any, x: Any, by_feature: Any, by_word: Any, bias: Any, out: Any) -> None:
     """The best labels of documents first..last by the logistic function of their scores, those that share something.
 
@@ -99,8 +161,12 @@ def rank_labels(first: Any, last: Any, x: Any, by_feature: Any, by_word: Any, bi
                     totals[z_indices[i]] += vector[g] * z_values[i]
                     touched[z_indices[i]] = True
         size = 0
+        lowest = np.float32(-np.inf)  # a margin below it cannot be of use: most labels stop here, without an exp
         for label in range(n_labels):
-            if touched[label]:
+            if touched[label] and totals[label] + bias >= lowest:
                 score = np.float32(1) / (np.float32(1) + np.exp(-(totals[label] + bias)))
                 size = _push(out_ids[d], out_scores[d], size, np.int32(label), score)
+                if size == out_ids.shape[1] and _TINY < out_scores[d, 0] < _NEARLY_ONE:
+                    worst = out_scores[d, 0]
+                    lowest = np.float32(np.log(worst / (np.float32(1) - worst))) - _SLACK
         _sort_heap(out_ids[d], out_scores[d], size)

@@ -33,7 +33,7 @@ from everylabel.errors import ConfigError
 from everylabel.methods.base import Method, State
 from everylabel.methods.facts import MANY_LABELS, Facts, Work
 from everylabel.methods.traits import Traits
-from everylabel.parallel import for_each_part
+from everylabel.parallel import for_each_part, parallel_map
 from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.text.lemmas import check_language, lemmatised, stop_words
@@ -41,9 +41,10 @@ from everylabel.text.matching import label_texts
 from everylabel.text.tfidf import DocumentFeatures, Tfidf, TfidfConfig
 from everylabel.text.views import Views
 from everylabel.types import Csr, IntArray, Ranking
-from everylabel.vectors import largest_of_rows, unit_rows
+from everylabel.vectors import unit_rows
 
 _BLOCK = 256  # label features whose associations are there at a time
+_LEAST = 1e-9  # an association below it is none
 _START = 5.0  # margin of a perfect match before anything is learned
 _START_OWN = 1.0  # of the label's own feature
 _START_BIAS = -3.0
@@ -263,32 +264,34 @@ def mean_of_texts(vectors: Csr, owners: IntArray) -> Csr:
 def associated(X: Csr, pairs: Csr, Z: Csr, same: Csr, own: int, entries: int, run: Run = QUIET) -> Table:
     """The `entries` document features that go most with each label feature, beyond chance; and the word itself.
 
-    O(words of the documents of each label feature), `_BLOCK` features at a time. Rows have length 1, then the start's
+    O(words of the documents of each label feature), on all cores. Rows have length 1, then the start's
     scale; the labels' own features, from `own` on, begin low: they are to learn what the words do not say.
     """
+    from everylabel.linear.bilinear import associate
+
     of_features = csr_matrix((pairs @ Z).T)  # label features x documents
     mean = np.asarray(X.mean(axis=0), np.float32).ravel()
-    blocks = []
+    chance = np.asarray(of_features.sum(axis=1), np.float32).ravel()
+    inputs = (parts(of_features), parts(X), mean, chance, np.float32(_LEAST))
+
+    def work(first: int) -> Csr:
+        last = min(first + _BLOCK, Z.shape[1])
+        indices, values = np.empty((last - first, entries), np.int32), np.empty((last - first, entries), np.float32)
+        sizes = associate(first, last, *inputs, indices, values)
+        there = np.arange(entries) < sizes[:, None]
+        indptr = np.concatenate([[0], np.cumsum(sizes)])
+        return csr_matrix((values[there], indices[there], indptr), shape=(last - first, X.shape[1]))
+
     with run.task("label words: associations", Z.shape[1]) as advance:
-        for first in range(0, Z.shape[1], _BLOCK):
-            block = of_features[first : first + _BLOCK]
-            found = csr_matrix(block @ X)
-            chance = np.repeat(np.asarray(block.sum(axis=1), np.float32).ravel(), np.diff(found.indptr))
-            found.data -= mean[found.indices] * chance
-            blocks.append(_largest(found, entries))
-            advance(found.shape[0])
+        blocks = []
+        for block in parallel_map(work, range(0, Z.shape[1], _BLOCK)):
+            blocks.append(block)
+            advance(block.shape[0])
     weights = csr_matrix(unit_rows(vstack(blocks, format="csr")).maximum(same))
     weights.sort_indices()
     begins = np.where(np.arange(weights.shape[0]) < own, _START, _START_OWN)
     weights.data = (weights.data * np.repeat(begins, np.diff(weights.indptr))).astype(np.float32)
     return Table(weights, _START_BIAS)
-
-
-def _largest(scores: Csr, entries: int) -> Csr:
-    """The largest positive entries of each row; equal ones in the order of their columns."""
-    scores.data[scores.data < 1e-9] = 0
-    scores.eliminate_zeros()
-    return largest_of_rows(scores, entries)
 
 
 def same_words(n: int, first: int, shape: tuple[int, int]) -> Csr:
