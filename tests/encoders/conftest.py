@@ -25,8 +25,10 @@ def made_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def make_folder(parent: Path, words: list[str], dim: int = 32, spread: float = 0.2) -> Path:
-    """A random model that knows the words, and all others by their letters; by a small `spread` its layers do little, and
-    words are as different as their embeddings."""
+    """A random model that knows the words, and all others by their letters.
+
+    With a small `spread` its layers do little, and words are as different as their embeddings.
+    """
     import torch
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
