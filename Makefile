@@ -37,7 +37,7 @@ demo: setup
 	@$(BIN)/everylabel demo
 
 # Groups of tests side by side, each in one worker (tests/conftest.py); threads that wait must not spin then.
-PYTEST := OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup
+PYTEST := OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 
 check: setup
 	@echo "== ruff check"

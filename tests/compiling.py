@@ -28,7 +28,7 @@ def compile_in_turn() -> None:
         with global_compiler_lock, FileLock(lock_of(self.py_func)):
             return usual(self, signature)
 
-    Dispatcher.compile = compile_
+    Dispatcher.compile = compile_  # type: ignore[method-assign,assignment]
 
 
 def lock_of(function: Any) -> Path:

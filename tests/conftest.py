@@ -28,7 +28,16 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """For `--dist loadgroup`: the tests of a file stay in one worker, for what they share, unless marked otherwise."""
+    """For `--dist loadgroup`: the tests of a file stay in one worker, for what they share, unless marked otherwise.
+
+    Those that may take longest begin first, or all workers but one would wait for them at the end.
+    """
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+    items.sort(key=_time_limit, reverse=True)
+
+
+def _time_limit(item: pytest.Item) -> float:
+    marker = item.get_closest_marker("timeout")
+    return float(marker.args[0]) if marker else 0

@@ -43,7 +43,7 @@ def smaller(name: str) -> dict[str, Any]:
             if value["lexical"] > 64:
                 found[key]["lexical"] = 64
         if isinstance(value, dict) and "steps" in value:
-            found[key] = {"steps": 40}
+            found[key] = {"steps": 10 if "task" in value else 40}  # self-supervision begins with what works already
         if key == "label_encoder":  # the documents' own: a transformer is tested with the encoders
             found[key] = ""
         if key == "experts":  # the tagger's: what it plans by itself is tested with the tagger

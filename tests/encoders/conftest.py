@@ -24,8 +24,11 @@ def made_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_folder(tmp_path_factory.mktemp("tiny"), WORDS)
 
 
-def make_folder(parent: Path, words: list[str], dim: int = 32) -> Path:
-    """A random model that knows the words, and all others by their letters."""
+def make_folder(parent: Path, words: list[str], dim: int = 32, spread: float = 0.2) -> Path:
+    """A random model that knows the words, and all others by their letters.
+
+    With a small `spread` its layers do little, and words are as different as their embeddings.
+    """
     import torch
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
@@ -43,7 +46,7 @@ def make_folder(parent: Path, words: list[str], dim: int = 32) -> Path:
         num_attention_heads=2,
         intermediate_size=2 * dim,
         max_position_embeddings=64,
-        initializer_range=0.2,
+        initializer_range=spread,
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
