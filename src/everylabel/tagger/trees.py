@@ -22,7 +22,7 @@ _CATEGORICAL, _DEFAULT_LEFT, _MISSING = 1, 2, 12  # bits of a node's decision ty
 _NAN = 8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trees:
     """As `kernels.sum_trees` reads them."""
 
