@@ -22,7 +22,6 @@ LAYERS: list[set[str]] = [  # from the bottom; a module may import its own layer
         "atomic",
         "mapping",
         "registry",
-        "memo",
         "run",
     },
     {"data", "sample", "text", "encoders", "index", "tree", "linear", "train", "metrics", "machine"},

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import pytest
 from tests.listening import Recorder
 
 from everylabel.run import QUIET, Run
+from everylabel.train.checkpoint import Checkpoints
 
 
 @pytest.fixture
@@ -94,3 +96,19 @@ def test_runs_side_by_side_do_not_hear_each_other() -> None:
         thread.join()
     assert [recorder.started for recorder in recorders] == [["work 0"], ["work 1"]]
     assert all(len(recorder.told) == 52 and recorder.all_finished for recorder in recorders)
+
+
+def test_the_parts_of_a_fit_share_what_they_read_and_two_fits_do_not() -> None:
+    fit = QUIET.sharing()
+    assert QUIET.shared is None
+    assert fit.shared == {}
+    assert fit.sharing() is fit
+    assert QUIET.sharing().shared is not fit.shared
+
+
+def test_a_job_keeps_what_it_does_in_a_place_of_its_own(tmp_path: Path) -> None:
+    assert QUIET.within("job") is QUIET
+    run = Run(checkpoints=Checkpoints(tmp_path, "data"))
+    parts = [own.checkpoints for own in (run, run.within("one"), run.within("other"), run.within("one"))]
+    assert parts[1] is parts[3]
+    assert len({part.folder for part in parts if part is not None}) == 3

@@ -10,21 +10,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from everylabel.data.dataset import Label, LabelSet
+from everylabel.methods.traits import DEEP
 from everylabel.tagger import candidates
 from everylabel.tagger.candidates import (
-    COMMON,
-    DEPTH,
+    ADDED,
+    EXPERT_COLUMNS,
     FIRST,
-    OWN,
-    Table,
+    SHARED_COLUMNS,
+    CandidateTable,
     column_names,
-    name_lengths,
-    ranks_unseen,
+    lengths_of_names,
     tabulated,
 )
 from everylabel.types import LongArray, Ranking
 
 NAMES = ("tfidf", "knn", "semantic", "svm")
+RANKS_UNSEEN = {"tfidf": True, "knn": False, "semantic": True, "svm": False}
+
+
+def table_of_opinions(opinions: dict[str, Ranking], counts: LongArray, names: LongArray) -> CandidateTable:
+    return tabulated(opinions, [RANKS_UNSEEN[name] for name in opinions], counts, names)
 
 
 def opinion(rng: np.random.Generator, n_docs: int, n_labels: int, k: int) -> Ranking:
@@ -55,7 +60,7 @@ def slow(opinions: dict[str, Ranking], counts: LongArray, names: LongArray, best
         chosen: set[int] = set()
         for own in said.values():
             ordered = sorted(own, key=lambda label: own[label][0])
-            chosen |= set(ordered[:best]) | set([label for label in ordered if counts[label] == 0][:unseen])
+            chosen |= set(ordered[:best]) | set([label for label in ordered if counts[label] <= 0][:unseen])
         rows = {label: columns(said, label, counts, names) for label in sorted(chosen)}
         for label, values in rows.items():
             values["rank among unseen"] = among(said, label, counts, unseen)
@@ -73,11 +78,11 @@ def columns(said: dict[str, dict[int, tuple[int, float]]], label: int, counts: A
         top = max((score for _, score in own.values()), default=np.nan)
         found |= {f"{name}: score": score, f"{name}: gap": score - top}
         found[f"{name}: rank"] = np.nan if rank is None else np.log1p(rank)
-        ranks[name] = np.log1p(DEPTH) if rank is None else np.log1p(rank)
-    asked = [ranks[name] for name in ranks if counts[label] > 0 or ranks_unseen(name) or label in said[name]]
+        ranks[name] = np.log1p(DEEP) if rank is None else np.log1p(rank)
+    asked = [ranks[name] for name in ranks if counts[label] > 0 or RANKS_UNSEEN[name] or label in said[name]]
     return found | {
-        "frequency": np.log1p(counts[label]),
-        "unseen": float(counts[label] == 0),
+        "frequency": np.log1p(max(counts[label], 0)),
+        "unseen": float(counts[label] <= 0),
         "agreement": sum(label in own and own[label][0] < FIRST for own in said.values()),
         "best rank": min(ranks.values()),
         "mean rank": float(np.mean(asked or list(ranks.values()))),
@@ -88,13 +93,13 @@ def columns(said: dict[str, dict[int, tuple[int, float]]], label: int, counts: A
 def among(said: dict[str, dict[int, tuple[int, float]]], label: int, counts: Any, unseen: int) -> float:
     ranks = []
     for name, own in said.items():
-        if ranks_unseen(name):
-            ordered = [other for other in sorted(own, key=lambda other: own[other][0]) if counts[other] == 0]
+        if RANKS_UNSEEN[name]:
+            ordered = [other for other in sorted(own, key=lambda other: own[other][0]) if counts[other] <= 0]
             ranks.append(ordered.index(label) if label in ordered else max(len(ordered), unseen))
-    return float(np.mean(np.log1p(ranks))) if counts[label] == 0 and ranks else np.nan
+    return float(np.mean(np.log1p(ranks))) if counts[label] <= 0 and ranks else np.nan
 
 
-def as_dict(table: Table, experts: list[str]) -> dict[Any, Any]:
+def as_dict(table: CandidateTable, experts: list[str]) -> dict[Any, Any]:
     names = column_names(experts)
     assert table.columns.shape == (len(table.documents), len(names))
     assert table.columns.dtype == np.float32
@@ -103,7 +108,7 @@ def as_dict(table: Table, experts: list[str]) -> dict[Any, Any]:
     return {key: dict(zip(names, row, strict=True)) for key, row in zip(keys, table.columns.tolist(), strict=True)}
 
 
-def assert_equal(table: Table, expected: dict[Any, Any], experts: list[str]) -> None:
+def assert_equal(table: CandidateTable, expected: dict[Any, Any], experts: list[str]) -> None:
     found = as_dict(table, experts)
     assert found.keys() == expected.keys()
     for key, values in expected.items():
@@ -122,17 +127,18 @@ def assert_equal(table: Table, expected: dict[Any, Any], experts: list[str]) -> 
 def test_as_dictionaries_have_it(seed: int, n_docs: int, n_labels: int, k: int, n_experts: int, best: int) -> None:
     rng = np.random.default_rng(seed)
     counts = rng.integers(0, 3, n_labels) * rng.integers(0, 200, n_labels)
+    counts[rng.random(n_labels) < 0.1] = ADDED  # labels that came after the fit are as those without documents
     names = rng.integers(1, 6, n_labels)
     opinions = {name: opinion(rng, n_docs, n_labels, k) for name in NAMES[:n_experts]}
     for name in [
-        name for name in opinions if not ranks_unseen(name)
+        name for name in opinions if not RANKS_UNSEEN[name]
     ]:  # who cannot rank a label without training documents
         own = opinions[name]
-        opinions[name] = Ranking.best_of(np.where(counts[own.ids] == 0, -1, own.ids).astype(np.int32), own.scores, k)
+        opinions[name] = Ranking.best_of(np.where(counts[own.ids] <= 0, -1, own.ids).astype(np.int32), own.scores, k)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(candidates, "BEST", best)
         patch.setattr(candidates, "BEST_UNSEEN", max(1, best - 2))
-        table = tabulated(opinions, counts, names)
+        table = table_of_opinions(opinions, counts, names)
     assert table.n_documents == n_docs
     assert_equal(table, slow(opinions, counts, names, best, max(1, best - 2)), list(opinions))
 
@@ -141,8 +147,8 @@ def test_by_hand() -> None:
     counts, names = np.array([5, 0, 2]), np.array([1, 2, 3])
     tfidf = Ranking(np.array([[1, 0, -1]], np.int32), np.array([[0.9, 0.4, -np.inf]], np.float32))
     svm = Ranking(np.array([[0, 2]], np.int32), np.array([[0.8, 0.2]], np.float32))
-    found = as_dict(tabulated({"tfidf": tfidf, "svm": svm}, counts, names), ["tfidf", "svm"])
-    nowhere = float(np.log1p(DEPTH))
+    found = as_dict(table_of_opinions({"tfidf": tfidf, "svm": svm}, counts, names), ["tfidf", "svm"])
+    nowhere = float(np.log1p(DEEP))
     assert list(found) == [(0, 0), (0, 1), (0, 2)]
     assert found[0, 0]["tfidf: gap"] == pytest.approx(-0.5)
     assert found[0, 0]["mean rank"] == pytest.approx(np.log(2) / 2)
@@ -159,28 +165,52 @@ def test_unseen_labels_are_candidates_however_deep(monkeypatch: pytest.MonkeyPat
     ids = np.arange(100, dtype=np.int32)[None]
     counts = np.where(np.isin(ids[0], [60, 80, 90]), 0, 7)
     ranking = Ranking(ids, np.linspace(1, 0.1, 100, dtype=np.float32)[None])
-    table = tabulated({"tfidf": ranking}, counts, np.ones(100, np.int64))
+    table = table_of_opinions({"tfidf": ranking}, counts, np.ones(100, np.int64))
     assert table.labels.tolist() == [0, 1, 2, 3, 4, 60, 80]
 
 
-@pytest.mark.parametrize("cells", [1, 45, 100, 1 << 20])
-def test_in_parts_as_in_one_piece(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("threads", ["1", "2", "7", "40"])
+def test_in_parts_as_in_one_piece(threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part for each core; of 30 documents also one for each document."""
     rng = np.random.default_rng(3)
     counts, names = rng.integers(0, 4, 20), rng.integers(1, 4, 20)
     opinions = {name: opinion(rng, 30, 20, 12) for name in NAMES}
-    whole = tabulated(opinions, counts, names)
-    monkeypatch.setattr(candidates, "_CELLS", cells)
-    parts = tabulated(opinions, counts, names)
-    for one, other in zip(whole, parts, strict=True):
+    alone = [
+        table_of_opinions({name: Ranking(*(part[[i]] for part in own)) for name, own in opinions.items()}, counts, names)
+        for i in range(30)
+    ]
+    monkeypatch.setenv("EVERYLABEL_THREADS", threads)
+    whole = table_of_opinions(opinions, counts, names)
+    for one, other in zip(CandidateTable.joined(alone), whole, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
+def test_labels_that_collide_in_the_table_of_a_document() -> None:
+    """Places are found by a hash of the label; numbers as far apart as a large vocabulary has them collide often."""
+    rng = np.random.default_rng(5)
+    n_labels = 1 << 22
+    counts, names = np.ones(n_labels, np.int64), np.ones(n_labels, np.int64)
+    ids = (rng.choice(1 << 8, (2, 3, 60)) << 14).astype(np.int32)
+    ids[:, :, ::2] = np.arange(30, dtype=np.int32) + n_labels - 30
+    rankings = []
+    for own in ids:
+        found = Ranking.empty(3, 60)
+        for row in range(3):
+            distinct = np.unique(own[row])
+            found.ids[row, : len(distinct)] = distinct
+            found.scores[row, : len(distinct)] = np.linspace(1, 0.1, len(distinct))
+        rankings.append(found)
+    opinions = {"tfidf": rankings[0], "svm": rankings[1]}
+    table = table_of_opinions(opinions, counts, names)
+    assert_equal(table, slow(opinions, counts, names, candidates.BEST, candidates.BEST_UNSEEN), ["tfidf", "svm"])
+
+
 def test_documents_of_which_nobody_says_anything() -> None:
-    table = tabulated(
+    table = table_of_opinions(
         {"tfidf": Ranking.empty(3, 5), "svm": Ranking.empty(3, 2)}, np.zeros(4, np.int64), np.ones(4, np.int64)
     )
     assert table.n_documents == 3
-    assert table.columns.shape == (0, 2 * len(OWN) + len(COMMON))
+    assert table.columns.shape == (0, 2 * len(EXPERT_COLUMNS) + len(SHARED_COLUMNS))
     found = table.ranking(np.empty(0, np.float32), 4)
     np.testing.assert_array_equal(found.ids, np.full((3, 4), -1))
 
@@ -188,9 +218,9 @@ def test_documents_of_which_nobody_says_anything() -> None:
 # --- tables
 
 
-def table_of(documents: list[int], labels: list[int], n_documents: int) -> Table:
+def table_of(documents: list[int], labels: list[int], n_documents: int) -> CandidateTable:
     values = np.arange(len(labels), dtype=np.float32)[:, None]
-    return Table(np.array(documents, np.int64), np.array(labels, np.int64), values, n_documents)
+    return CandidateTable(np.array(documents, np.int64), np.array(labels, np.int64), values, n_documents)
 
 
 def test_rankings_are_in_order_and_equal_scores_by_label() -> None:
@@ -220,7 +250,7 @@ def test_rankings_whatever_the_order_of_the_rows(seed: int, k: int) -> None:
 
 def test_joined_and_taken() -> None:
     one, other = table_of([0, 1], [3, 4], 3), table_of([0], [5], 1)
-    both = Table.joined([one, other, other])
+    both = CandidateTable.joined([one, other, other])
     assert both.n_documents == 5  # also a document without any candidate
     assert both.documents.tolist() == [0, 1, 3, 4]
     assert both.labels.tolist() == [3, 4, 5, 5]
@@ -231,8 +261,8 @@ def test_joined_and_taken() -> None:
 
 def test_names_have_words() -> None:
     labels = LabelSet.of([Label("a", "fish"), Label("b", "law of the sea")])
-    assert name_lengths(labels).tolist() == [1, 4]
-    assert column_names(["svm"]) == [f"svm: {name}" for name in OWN] + list(COMMON)
+    assert lengths_of_names(labels).tolist() == [1, 4]
+    assert column_names(["svm"]) == [f"svm: {name}" for name in EXPERT_COLUMNS] + list(SHARED_COLUMNS)
 
 
 @settings(deadline=None)
@@ -248,11 +278,11 @@ def test_labels_without_documents_have_places_of_their_own(
 ) -> None:
     rng = np.random.default_rng(seed)
     documents, labels = np.repeat(np.arange(3), n), np.tile(np.arange(n), 3)
-    table = Table(documents, labels, np.zeros((3 * n, 1), np.float32), 3)
+    table = CandidateTable(documents, labels, np.zeros((3 * n, 1), np.float32), 3)
     scores = (rng.permutation(3 * n) / (3 * n)).astype(np.float32)
     unseen = rng.random(3 * n) < share
     before = table.ranking(scores, n)
-    found = table.ranking(table.with_room(scores, unseen, first, every), n)
+    found = table.ranking(table.reserve_for_unseen(scores, unseen, first, every), n)
     for row in range(3):
         own = {int(label) for label in labels[unseen & (documents == row)]}
         was, now = before.ids[row].tolist(), found.ids[row].tolist()

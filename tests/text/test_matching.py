@@ -13,16 +13,21 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from everylabel.data.dataset import Documents, Label, LabelSet
 from everylabel.errors import ConfigError, DataError
 from everylabel.text.matching import LabelMatcher, MatchConfig, label_texts
+from everylabel.text.views import Views
 
 PLAIN = MatchConfig(language="none", ngrams=1, title_weight=0)
-NOTHING = Documents.of([])
+NOTHING = Views.of([])
 
 
 def named(*names: str) -> LabelSet:
     return LabelSet.of(Label(str(i), name) for i, name in enumerate(names))
 
 
-def scores_of(matcher: LabelMatcher, documents: Documents, n_labels: int) -> Any:
+def views_of(texts: list[str], titles: list[str] | None = None) -> Views:
+    return Views(Documents.of(texts, titles))
+
+
+def scores_of(matcher: LabelMatcher, documents: Views, n_labels: int) -> Any:
     """Dense: 0 where a label is not ranked."""
     found = matcher.rank(documents, n_labels)
     scores = np.zeros((len(documents), n_labels))
@@ -40,7 +45,7 @@ def test_label_texts_and_their_owners() -> None:
 
 def test_base_forms_meet_and_stop_words_do_not_count() -> None:
     labels = named("Fisheries of the sea", "The tax of them")
-    documents = Documents.of(["a fishery", "the of them", "taxes"])
+    documents = views_of(["a fishery", "the of them", "taxes"])
     ids = LabelMatcher(MatchConfig()).fit(documents, labels).rank(documents, 2).ids
     assert ids.tolist() == [[0, -1], [-1, -1], [1, -1]]
     as_they_are = LabelMatcher(MatchConfig(language="none")).fit(documents, labels).rank(documents, 2).ids
@@ -49,7 +54,7 @@ def test_base_forms_meet_and_stop_words_do_not_count() -> None:
 
 def test_pairs_of_words_count() -> None:
     labels = named("trade law", "law trade")
-    documents = Documents.of(["trade law"])
+    documents = views_of(["trade law"])
     matcher = LabelMatcher(MatchConfig(ngrams=2)).fit(documents, labels)
     scores = scores_of(matcher, documents, 2)[0]
     assert scores[0] == pytest.approx(1)
@@ -61,7 +66,7 @@ def test_pairs_of_words_count() -> None:
 def test_the_title_counts_with_its_weight() -> None:
     """By hand: two words of equal idf, the title (1, 0), title and text (1, 1) / sqrt 2."""
     labels = named("fish", "tax")
-    documents = Documents.of(["tax"], titles=["fish"])
+    documents = views_of(["tax"], titles=["fish"])
     for weight in (0.0, 0.25, 2.0):
         config = MatchConfig(language="none", title_weight=weight)
         scores = scores_of(LabelMatcher(config).fit(documents, labels), documents, 2)[0]
@@ -72,7 +77,7 @@ def test_the_title_counts_with_its_weight() -> None:
 @pytest.mark.parametrize("bm25", [None, (3.0, 0.75)])
 def test_documents_without_a_title_beside_some_with_one(bm25: tuple[float, float] | None) -> None:
     labels = named("fish", "tax")
-    documents = Documents.of(["tax tax fish", "tax tax fish"], titles=["", "fish"])
+    documents = views_of(["tax tax fish", "tax tax fish"], titles=["", "fish"])
     matcher = LabelMatcher(MatchConfig(title_weight=5.0), bm25=bm25).fit(documents, labels)
     assert matcher.rank(documents, 1).ids.ravel().tolist() == [1, 0]
 
@@ -82,7 +87,7 @@ def test_the_best_of_a_labels_names_counts(bm25: tuple[float, float] | None) -> 
     """Not their sum, and not all of them as one text."""
     one = LabelSet.of([Label("a", "sea law"), Label("b", "wine tax milk")])
     several = LabelSet.of([Label("a", "sea law", "ships of law", ("wine", "sea")), Label("b", "wine tax milk")])
-    documents = Documents.of(["sea law wine wine", "ships wine", "law"])
+    documents = views_of(["sea law wine wine", "ships wine", "law"])
     alone = scores_of(LabelMatcher(PLAIN, bm25).fit(documents, one), documents, 2)
     matcher = LabelMatcher(PLAIN, bm25).fit(documents, several)
     parts = ["sea law", "ships of law", "wine", "sea", "wine tax milk"]
@@ -96,7 +101,7 @@ def test_bm25_saturates() -> None:
     """Equal idf, b = 0: count / (count + k1), so that 1,000 times a word are no more than 1 + k1 times one."""
     labels = named("fish", "law")
     counts = [1, 2, 8, 1000]
-    documents = Documents.of([" ".join(["fish"] * count + ["law"]) for count in counts])
+    documents = views_of([" ".join(["fish"] * count + ["law"]) for count in counts])
     matcher = LabelMatcher(PLAIN, bm25=(3.0, 0.0)).fit(documents, labels)
     scores = scores_of(matcher, documents, 2)
     expected = [count / (count + 3) / (1 / 4) for count in counts]
@@ -108,7 +113,7 @@ def test_bm25_saturates() -> None:
 
 def test_bm25_saturates_later_in_longer_documents() -> None:
     labels = named("fish", "law")
-    documents = Documents.of(["fish fish law", "fish fish law " + "other " * 40])
+    documents = views_of(["fish fish law", "fish fish law " + "other " * 40])
     ratios = {}
     for b in (0.0, 1.0):
         scores = scores_of(LabelMatcher(PLAIN, bm25=(3.0, b)).fit(documents, labels), documents, 2)
@@ -119,7 +124,7 @@ def test_bm25_saturates_later_in_longer_documents() -> None:
 
 def test_bm25_adds_the_titles_counts_before_they_saturate() -> None:
     labels = named("fish", "law")
-    documents = Documents.of(["law"], titles=["fish"])
+    documents = views_of(["law"], titles=["fish"])
     config = MatchConfig(language="none", ngrams=1, title_weight=4.0)
     scores = scores_of(LabelMatcher(config, bm25=(3.0, 0.0)).fit(documents, labels), documents, 2)[0]
     assert scores[0] / scores[1] == pytest.approx((5 / 8) / (1 / 4))
@@ -130,10 +135,10 @@ def test_rare_is_what_is_rare_in_the_documents_or_in_the_labels_when_there_are_n
     alone = LabelMatcher(PLAIN).fit(NOTHING, labels)
     assert alone.words_.names_ == ["law", "tax", "trade"]
     np.testing.assert_allclose(alone.words_.idf_, np.log(4 / np.array([2, 2, 4])) + 1)
-    documents = Documents.of(["law law", "law trade", "law", "wine"])
+    documents = views_of(["law law", "law trade", "law", "wine"])
     both = LabelMatcher(PLAIN).fit(documents, labels)
     np.testing.assert_allclose(both.words_.idf_, np.log(5 / np.array([4, 1, 2])) + 1)
-    text = Documents.of(["trade law"])
+    text = views_of(["trade law"])
     assert scores_of(alone, text, 3)[0] == pytest.approx([1, 1 / (1 + alone.words_.idf_[0] ** 2), alone_trade(alone)])
 
 
@@ -156,7 +161,7 @@ def test_against_scikit_learn(ngrams: int) -> None:
     labels = LabelSet.of(
         Label(str(i), names[i], descriptions[i], tuple(random_texts(i % 3, 2, rng))) for i in range(50)
     )
-    documents = Documents.of(texts)
+    documents = views_of(texts)
     matcher = LabelMatcher(MatchConfig(language="none", ngrams=ngrams, title_weight=0)).fit(documents, labels)
     own, owners = label_texts(labels)
     known = TfidfVectorizer(ngram_range=(1, ngrams)).fit(own).vocabulary_
@@ -169,7 +174,7 @@ def test_against_scikit_learn(ngrams: int) -> None:
 
 
 def test_labels_without_a_word_are_never_found() -> None:
-    documents = Documents.of(["a text about all"])
+    documents = views_of(["a text about all"])
     matcher = LabelMatcher(MatchConfig()).fit(documents, named("the", "a", "!"))
     assert matcher.words_.names_ == []
     assert matcher.rank(documents, 3).ids.tolist() == [[-1, -1, -1]]
@@ -178,7 +183,7 @@ def test_labels_without_a_word_are_never_found() -> None:
 
 
 def test_bags_of_words_are_refused() -> None:
-    bag = Documents(["0"], [""], [""], csr_matrix([[1.0]]))
+    bag = Views(Documents(["0"], [""], [""], csr_matrix([[1.0]])))
     with pytest.raises(DataError, match="can only be compared with texts"):
         LabelMatcher(PLAIN).fit(bag, named("fish"))
     with pytest.raises(DataError, match="can only be compared with texts"):

@@ -87,7 +87,7 @@ class Line(NamedTuple):
         return self.slope * margins + self.level
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Blend:
     """`margins` of candidates, `scores` from them; `learn` makes one, `learned_from` the next one."""
 

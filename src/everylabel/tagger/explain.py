@@ -10,8 +10,8 @@
 
 What an expert shows is its own affair (`Method.evidence`), and kinds that are not in this table come after these. A bag
 of words has no words to show: only documents. Cost of a call: the document's words are looked up once, or once more
-with keywords; attention reads the document, or else at most 30 sentences are ranked; one search for neighbours for all
-labels of a document.
+with keywords; attention reads the document, or else at most 30 sentences are ranked. Neighbours are those that ranking
+has found.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Training(NamedTuple):
 def evidence(
     experts: Mapping[str, Method], one: Views, label: int, training: Training, *, most: int = 3
 ) -> list[Evidence]:
-    """What speaks for a label (by its number) of the only document of `one`, at most so many of each kind."""
+    """What speaks for a label (its number in the vocabulary) of one document, at most so many of each kind."""
     found: dict[str, list[Evidence]] = {kind: [] for kind in _KINDS}
     for source, clue in _clues(experts, one, label):
         text = training.titles[clue.document] or training.ids[clue.document] if clue.document >= 0 else clue.text

@@ -10,7 +10,7 @@ candidates x trees; memory: one chunk of documents x labels at a time.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -113,27 +113,28 @@ class Tagger(Method):
     ) -> list[list[Tag]]:
         """The tags of each text with probability, band and evidence: the k best; those of a probability of at least
         `threshold`; or, with `best`, as many as give the best expected F1. At most k of them in any case."""
-        model, documents = self.model_, Documents.of(texts)
-        found = model.rank(documents, k)
-        if threshold is not None:
-            found = at_threshold(found, threshold)
-        if best:
-            found = best_f1(found)
-        rows = zip(documents.slices(1), found.ids.tolist(), found.scores.tolist(), strict=True)
-        return [model._tags(Views(one), ids, scores, explain=explain) for one, ids, scores in rows]
+        model = self.model_
+        parts = Documents.of(texts).slices(CHUNK)
+        cut = partial(_cut, threshold=threshold, best=best)
+        return [tags for part in parts for tags in model._tags(Views(part), k, cut, explain)]
 
-    def _tags(self, one: Views, ids: list[int], scores: list[float], *, explain: bool) -> list[Tag]:
-        """Of one document, which is read once for all of them."""
+    def _tags(self, views: Views, k: int, cut: Callable[[Ranking], Ranking], explain: bool) -> list[list[Tag]]:
+        """Evidence is looked for in what was read to rank."""
+        found, labels = cut(self.rank(views, k)), self.labels_
+        rows = [views.taken(np.array([row])) for row in range(len(views))]
         return [
-            Tag(
-                self.labels_[label].id,
-                self.labels_[label].name,
-                score,
-                band_of(self.counts_[[label]])[0],
-                evidence(self.experts_, one, label, self.training_) if explain else [],
-            )
-            for label, score in zip(ids, scores, strict=True)
-            if label >= 0
+            [
+                Tag(
+                    labels[label].id,
+                    labels[label].name,
+                    score,
+                    band_of(self.counts_[[label]])[0],
+                    evidence(self.experts_, one, label, self.training_) if explain else [],
+                )
+                for label, score in zip(ids, scores, strict=True)
+                if label >= 0
+            ]
+            for one, ids, scores in zip(rows, found.ids.tolist(), found.scores.tolist(), strict=True)
         ]
 
     def history(self) -> list[dict[str, Any]]:
@@ -347,6 +348,12 @@ def blending_set(one: Rehearsal, rankings: Mapping[str, Ranking]) -> BlendingSet
     hidden[one.hidden] = True
     without_hidden = of_labels(truth, one.hidden, keep=False)
     return BlendingSet(table, counts[table.labels], hidden[table.labels], truth, without_hidden)
+
+
+def _cut(ranking: Ranking, *, threshold: float | None, best: bool) -> Ranking:
+    if threshold is not None:
+        ranking = at_threshold(ranking, threshold)
+    return best_f1(ranking) if best else ranking
 
 
 def _dev_of(dataset: Dataset, dev: Dataset | None) -> Dataset | None:

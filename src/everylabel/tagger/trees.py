@@ -18,10 +18,11 @@ from everylabel.types import FloatArray
 _ROWS = 256  # fewer are not worth a second core
 _PARTS = ("firsts", "features", "thresholds", "missing", "left", "right", "values")
 _CATEGORICAL, _DEFAULT_LEFT, _MISSING = 1, 2, 12  # bits of a node's decision type, as LightGBM writes it
-_NAN = 8
+_ZERO, _NAN = 4, 8
+_LEAST = np.float64(np.float32(1e-35))  # up to which LightGBM takes a number for 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trees:
     """As `kernels.sum_trees` reads them."""
 
@@ -50,8 +51,10 @@ class Trees:
             )
         }
         decisions = joined.pop("decisions")
-        if (decisions & _CATEGORICAL).any():
-            raise ValueError("a tree that splits by categories is never learned here")
+        if (decisions & _CATEGORICAL).any() or ((decisions & _MISSING) == _ZERO).any():
+            raise ValueError("a tree that splits by categories, or takes 0 for missing, is never learned here")
+        least = joined["thresholds"] == -_LEAST  # the one split that would tell such a number from 0
+        joined["thresholds"][least] = np.nextafter(-_LEAST, -1)
         by_default = np.where(decisions & _DEFAULT_LEFT, 1, 0)
         missing = np.where((decisions & _MISSING) == _NAN, by_default, 2).astype(np.int8)
         return cls(firsts=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), missing=missing, **joined)

@@ -20,7 +20,7 @@ from everylabel.data.dataset import Documents
 from everylabel.run import QUIET, Run
 from everylabel.text.lemmas import lemmatised
 from everylabel.text.tfidf import DocumentFeatures, Tfidf, TfidfConfig
-from everylabel.types import Csr, FloatArray, LongArray
+from everylabel.types import Csr, FloatArray, LongArray, Ranking
 
 if TYPE_CHECKING:
     from everylabel.encoders.base import Encoder, Tokens
@@ -65,8 +65,11 @@ class Views:
                 with self._lock:
                     self._known.pop(key)  # an interrupt is no answer: who asks again computes
                 known.set_exception(error)
-        found: R = known.result()
-        return found
+        try:
+            found: R = known.result()
+            return found
+        finally:
+            del known  # an error knows this frame; if the frame knew the error, both would outlive the call
 
     @property
     def full_texts(self) -> list[str]:
@@ -84,15 +87,17 @@ class Views:
         return self.once(("words", vocabulary.key), lambda: self._words(vocabulary, run))
 
     def title_words(self, vocabulary: Tfidf) -> Csr:
-        return self.once(("title words", vocabulary.key), lambda: vocabulary.transform(self.documents.titles))
+        return self.once(("title words", vocabulary.key), lambda: self._title_words(vocabulary))
 
     def lemmatised(self, language: str) -> Views:
         """In base forms; a bag of words as it is."""
+        if self.documents.features is not None:
+            return self
         return self.once(("lemmas", language), lambda: self._lemmatised(language))
 
     def titles_only(self) -> Views:
-        """What the titles alone say."""
-        return self.once("titles", self._titles_only)
+        """The titles as texts, read as they were for all who ask for titles. Not kept here, as `taken`."""
+        return _Titles(self)
 
     def tokens(self, encoder: Encoder, run: Run = QUIET) -> Tokens:
         """As the encoder reads whole documents. Encoders with the same tokeniser and limit share them."""
@@ -102,13 +107,16 @@ class Views:
     def vectors(self, encoder: Encoder, run: Run = QUIET, *, keep: bool = False) -> FloatArray:
         """Unit rows, by an encoder that is trained no more. `keep`: see `Encoder.encode`."""
         key = ("vectors", encoder.fingerprint, encoder.config)
-        return self.once(key, lambda: encoder.encode(self.full_texts, keep=keep, run=run))
+        return self.once(key, lambda: self._vectors(encoder, run, keep))
+
+    def ranking(self, key: Hashable, rank: Callable[[Views], Ranking]) -> Ranking:
+        """What `rank` says of each document, whatever the others are: found by `key`."""
+        return self.once(key, lambda: rank(self))
 
     def taken(self, rows: LongArray) -> Views:
-        """These documents in this order: what is read of them is read of all, and taken."""
-        if np.array_equal(rows, np.arange(len(self))):
-            return self
-        return self.once(("rows", rows.tobytes()), lambda: _Taken(self, rows))
+        """These documents in this order: what is read of them is read of all, and taken. Not kept here: all are kept
+        by those that are taken, and must go with them."""
+        return self if np.array_equal(rows, np.arange(len(self))) else _Taken(self, rows)
 
     def _tfidf(self, features: DocumentFeatures) -> Csr:
         return features.transform(self.documents)
@@ -121,18 +129,21 @@ class Views:
     def _words(self, vocabulary: Tfidf, run: Run) -> Csr:
         return vocabulary.transform(self.full_texts, run)
 
+    def _title_words(self, vocabulary: Tfidf) -> Csr:
+        return vocabulary.transform(self.documents.titles)
+
     def _lemmatised(self, language: str) -> Views:
         documents = self.documents
-        if documents.features is not None:
-            return self
         texts, titles = (lemmatised(part, language) for part in (documents.texts, documents.titles))
         return Views(replace(documents, texts=texts, titles=titles))
 
-    def _titles_only(self) -> Views:
-        return Views(replace(self.documents, texts=self.documents.titles, titles=[""] * len(self)))
-
     def _tokens(self, encoder: Encoder, run: Run) -> Tokens:
         return encoder.tokenize(self.full_texts, run=run)
+
+    def _vectors(self, encoder: Encoder, run: Run, keep: bool) -> FloatArray:
+        if encoder.config.kind == "static" and encoder.config.passages == "first":
+            return encoder.encode_tokens(self.tokens(encoder, run), run=run)
+        return encoder.encode(self.full_texts, keep=keep, run=run)
 
 
 class _Taken(Views):
@@ -142,23 +153,45 @@ class _Taken(Views):
         super().__init__(whole.documents.subset(rows))
         self._whole, self._rows = whole, rows
 
+    def ranking(self, key: Hashable, rank: Callable[[Views], Ranking]) -> Ranking:
+        ids, scores = self._whole.ranking(key, rank)
+        return Ranking(ids[self._rows], scores[self._rows])
+
     def _tfidf(self, features: DocumentFeatures) -> Csr:
         return self._whole.tfidf(features)[self._rows]
 
     def _fitted_tfidf(self, config: TfidfConfig, run: Run) -> tuple[DocumentFeatures, Csr]:
-        if len(self) < len(self._whole):  # a part of the documents has a vocabulary of its own
-            return super()._fitted_tfidf(config, run)
+        if not np.array_equal(np.sort(self._rows), np.arange(len(self._whole))):
+            return super()._fitted_tfidf(config, run)  # other documents have a vocabulary of their own
         features, found = self._whole.fitted_tfidf(config, run)
         return features, found[self._rows]
 
     def _words(self, vocabulary: Tfidf, run: Run) -> Csr:
         return self._whole.words(vocabulary, run)[self._rows]
 
-    def vectors(self, encoder: Encoder, run: Run = QUIET, *, keep: bool = False) -> FloatArray:
-        return self._whole.vectors(encoder, run, keep=keep)[self._rows]
+    def _title_words(self, vocabulary: Tfidf) -> Csr:
+        return self._whole.title_words(vocabulary)[self._rows]
 
     def _lemmatised(self, language: str) -> Views:
         return _Taken(self._whole.lemmatised(language), self._rows)
 
     def _tokens(self, encoder: Encoder, run: Run) -> Tokens:
         return self._whole.tokens(encoder, run).take(self._rows)
+
+    def _vectors(self, encoder: Encoder, run: Run, keep: bool) -> FloatArray:
+        found: FloatArray = self._whole.vectors(encoder, run, keep=keep)[self._rows]
+        return found
+
+
+class _Titles(Views):
+    """The titles of other views as texts without a title."""
+
+    def __init__(self, whole: Views) -> None:
+        super().__init__(replace(whole.documents, texts=whole.documents.titles, titles=[""] * len(whole)))
+        self._whole = whole
+
+    def _words(self, vocabulary: Tfidf, run: Run) -> Csr:  # noqa: ARG002
+        return self._whole.title_words(vocabulary)
+
+    def _lemmatised(self, language: str) -> Views:
+        return self._whole.lemmatised(language).titles_only()

@@ -18,7 +18,15 @@ from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_f
 from everylabel.errors import ConfigError
 from everylabel.linear.bilinear import learn_pairs
 from everylabel.methods.words.lexical import TfidfMatch
-from everylabel.methods.zestxml.zest import Table, ZestXml, associated, by_document_words, in_matrix, parts, ranked
+from everylabel.methods.zestxml.zest import (
+    RankingTables,
+    Table,
+    ZestXml,
+    associated,
+    by_document_words,
+    in_matrix,
+    parts,
+)
 from everylabel.metrics.ranking import evaluate, restrict
 
 # every label is a kind of animal and what is done with it; documents use other words than the labels do
@@ -62,7 +70,7 @@ def random_csr(rng: np.random.Generator, n: int, m: int, share: float = 0.4) -> 
 def test_ranking_is_the_product_of_three_matrices(seed: int, n_docs: int, k: int) -> None:
     rng = np.random.default_rng(seed)
     X, W, Z = random_csr(rng, n_docs, 7), random_csr(rng, 5, 7), random_csr(rng, 6, 5)
-    found = ranked(X, by_document_words(Table(W, 0.0)), csr_matrix(Z.T), -0.5, k)
+    found = RankingTables(by_document_words(Table(W, 0.0)), csr_matrix(Z.T)).ranked(X, -0.5, k)
     expected = expit((X @ W.T @ Z.T).toarray() - 0.5)
     leads = (abs(X) @ abs(W).T @ abs(Z).T).toarray() > 0
     for row in range(n_docs):

@@ -77,7 +77,7 @@ class NearestNeighbours(Method):
         """The most similar training documents: their numbers, and the similarity."""
         model = self.model_
         key = ("neighbours", Same(model.lists_.weights), model.features_.key, self.neighbours, self.words)
-        return views.once(key, lambda: model._nearest(views))
+        return views.ranking(key, model._nearest)
 
     def evidence(self, views: Views, label: int) -> Iterator[Clue]:
         """Near training documents that have the label."""

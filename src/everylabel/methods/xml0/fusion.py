@@ -151,25 +151,29 @@ class Xml0(Method):
         if at not in model.candidates_.labels:
             what = "no label of the vocabulary" if at < 0 else f"a label with {model.counts_[at]} training documents"
             raise DataError(f"only labels without training documents are made of others; {label!r} is {what}")
-        predicted = model._predicted(Views.of([text]))[0]
-        place = np.searchsorted(model.candidates_.pool, at)
-        _, cross = model.candidates_.products(predicted)
-        best = model.candidates_.best(predicted, self.search)
+        return model._reasons(Views.of([text]), at)
+
+    def _reasons(self, views: Views, at: int) -> list[Reason]:
+        predicted = self._predicted(views)[0]
+        place = np.searchsorted(self.candidates_.pool, at)
+        _, cross = self.candidates_.products(predicted)
+        best = self.candidates_.best(predicted, self.search)
         own = np.flatnonzero(is_member(best.members[[place]], len(cross))[:, 0])
         parts = cross[own, place]
         total = parts.sum()
         shares = parts / total if total != 0 else np.full(len(own), 1 / max(len(own), 1))
         order = np.lexsort((own, -shares))
         return [
-            Reason(model.labels_[int(predicted.labels[i])].id, float(predicted.probabilities[i]), float(share))
+            Reason(self.labels_[int(predicted.labels[i])].id, float(predicted.probabilities[i]), float(share))
             for i, share in zip(own[order], shares[order], strict=True)
         ]
 
     def evidence(self, views: Views, label: int) -> Iterator[Clue]:
         """The seen labels that an unseen one is made of."""
-        if self.reads(label):
-            for reason in self.explain(views.full_texts[0], self.labels_[label].id):
-                yield Clue("made of", self.labels_[self.labels_.index[reason.label]].name, reason.share)
+        model = self.model_
+        if model.reads(label):
+            for reason in model._reasons(views, label):
+                yield Clue("made of", model.labels_[model.labels_.index[reason.label]].name, reason.share)
 
     def reads(self, label: int) -> bool:
         return bool(self.counts_[label] == 0)  # the others are the base's
