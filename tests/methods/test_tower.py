@@ -16,7 +16,9 @@ from tests.encoders import conftest as encoders
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
 from everylabel.encoders.base import EncoderConfig
 from everylabel.methods.maclr.semantic import Semantic
-from everylabel.methods.tower import Tower, Towers, best_owners, best_passages, first_of_each
+from everylabel.methods.maclr.towers import Towers
+from everylabel.methods.tower import Tower, best_owners, best_passages, first_of_each
+from everylabel.text.views import Views
 from everylabel.types import FloatArray, Ranking
 from everylabel.vectors import unit_rows
 
@@ -34,7 +36,7 @@ def static(tiny_folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> E
 
 
 def loaded(config: EncoderConfig, texts: list[str], *, center: bool = True) -> Tower:
-    return Tower.load(config, Documents.of(texts), LABELS, 0, center=center).index_labels(LABELS, "exact")
+    return Tower.load(config, Views.of(texts), LABELS, 0, center=center).index_labels(LABELS, "exact")
 
 
 def slow_best(pairs: list[tuple[int, float]], k: int) -> list[tuple[int, float]]:
@@ -147,18 +149,18 @@ def test_scores_by_hand(static: EncoderConfig, center: bool) -> None:
     np.testing.assert_allclose(tower.mean, mean, atol=1e-6)
     documents = unit_rows(vectors - mean)
     cosines = np.stack([(documents @ tower.encoder.encode(own).T).max(axis=1) for own in texts], axis=1)
-    found = tower.rank(Documents.of(TEXTS), 4)
+    found = tower.rank(Views.of(TEXTS), 4)
     np.testing.assert_allclose(found.scores, -np.sort(-(1 + cosines) / 2, axis=1), atol=1e-5)
     np.testing.assert_array_equal(found.ids, np.argsort(-cosines, axis=1))
     np.testing.assert_array_equal(
-        np.take_along_axis(tower.scores(Documents.of(TEXTS)), found.ids.astype(np.int64), 1), found.scores
+        np.take_along_axis(tower.scores(Views.of(TEXTS)), found.ids.astype(np.int64), 1), found.scores
     )
 
 
 def test_without_documents_nothing_is_taken_away(static: EncoderConfig) -> None:
     tower = loaded(static, [])
     assert not tower.mean.any()
-    assert tower.rank(Documents.of(["wine", "fish"]), 1).ids.ravel().tolist() == [2, 0]
+    assert tower.rank(Views.of(["wine", "fish"]), 1).ids.ravel().tolist() == [2, 0]
 
 
 def test_the_mean_does_not_depend_on_the_order(static: EncoderConfig, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,7 +170,7 @@ def test_the_mean_does_not_depend_on_the_order(static: EncoderConfig, monkeypatc
     documents = Documents.of(TEXTS)
     means = []
     for rows in ([0, 1, 2, 3, 4], [3, 1, 4, 0, 2]):
-        means.append(Tower.load(static, documents.subset(rows), LABELS, 0, center=True).mean)
+        means.append(Tower.load(static, Views.of(documents.subset(rows)), LABELS, 0, center=True).mean)
     np.testing.assert_allclose(means[0], means[1], atol=1e-6)
     assert np.abs(means[0] - whole).max() > 1e-3
 
@@ -178,10 +180,10 @@ def test_the_best_passage_counts(static: EncoderConfig) -> None:
 
     def score(**settings: Any) -> float:
         config = EncoderConfig(teacher=static.teacher, max_tokens=4, **settings)
-        tower, documents = loaded(config, TEXTS, center=False), Documents.of(["fish", long_text, "law"])
-        found = tower.rank(documents, 4)
+        tower, views = loaded(config, TEXTS, center=False), Views.of(["fish", long_text, "law"])
+        found = tower.rank(views, 4)
         assert found.ids.shape == (3, 4)
-        assert tower.scores(documents)[1, 2] == found.scores[1][found.ids[1] == 2][0]
+        assert tower.scores(views)[1, 2] == found.scores[1][found.ids[1] == 2][0]
         assert found.ids[[0, 2], 0].tolist() == [0, 1]
         return float(found.scores[1][found.ids[1] == 2][0])
 
@@ -192,6 +194,6 @@ def test_the_best_passage_counts(static: EncoderConfig) -> None:
 def test_semantic_centres_when_it_is_told_to(static: EncoderConfig) -> None:
     data = Dataset(Documents.of(TEXTS), LABELS)
     centred, plain = (Semantic(encoder=static, center=center).fit(data) for center in (True, False))
-    expected = loaded(static, TEXTS, center=False).rank(data.documents, 4)
+    expected = loaded(static, TEXTS, center=False).rank(Views.of(data.documents), 4)
     np.testing.assert_array_equal(plain.rank(data.documents, 4).scores, expected.scores)
     assert np.abs(centred.rank(data.documents, 4).scores - expected.scores).max() > 0.01
