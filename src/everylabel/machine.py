@@ -76,10 +76,10 @@ def measured(*, gpu: bool = False) -> Speeds:
 
 
 def has_gpu() -> bool:
-    """Is there one that torch can use? Imports torch."""
-    import torch
+    """Is there one, and is it not to be left alone (EVERYLABEL_DEVICE)? Imports torch."""
+    from everylabel.encoders.device import encoding_device
 
-    return bool(torch.cuda.is_available())
+    return encoding_device("auto").type == "cuda"
 
 
 def _best(work: Callable[[], Any]) -> float:

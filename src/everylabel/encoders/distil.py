@@ -14,7 +14,7 @@ import json
 import re
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -23,6 +23,7 @@ from everylabel.atomic import replaced
 from everylabel.encoders.base import EncoderConfig, Tokens
 from everylabel.encoders.cache import cache_root
 from everylabel.encoders.pretrained import find_folder, folder_hash
+from everylabel.mapping import array_in, map_file
 from everylabel.run import QUIET, Run
 from everylabel.types import FloatArray, LongArray
 
@@ -142,8 +143,8 @@ def _read(file: Path) -> tuple[FloatArray, str] | None:
             size = int.from_bytes(stream.read(8), "little")
             header = json.loads(stream.read(min(size, file.stat().st_size)))
         notes, entry = header["__metadata__"], header["embedding"]
-        place: Any = np.memmap(file, "<f4", "c", 8 + size + int(entry["data_offsets"][0]), tuple(entry["shape"]))
-        embedding, tokenizer = np.asarray(place), str(notes["tokenizer"])
+        embedding = array_in(map_file(file), "<f4", entry["shape"], 8 + size + int(entry["data_offsets"][0]))
+        tokenizer = str(notes["tokenizer"])
     except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return None
     return (embedding, tokenizer) if notes.get("sha256") == _digest(embedding, tokenizer) else None

@@ -93,7 +93,7 @@ class Training:
         homes = {id(tensor): (tensor, tensor.data) for tensor in tensors if tensor.device != self.device}
         try:
             for tensor, home in homes.values():
-                tensor.data = home.to(self.device)
+                tensor.data = _sent(home, self.device)
             yield
         finally:
             with ExitStack() as back:  # each of them, whatever happens to the others
@@ -229,6 +229,10 @@ class Training:
 
     def _seconds(self) -> float:
         return self.seconds_before + time.perf_counter() - self.started
+
+
+def _sent(data: Tensor, device: torch.device) -> Tensor:
+    return data.to(device)
 
 
 def _bring_back(tensor: Tensor, home: Tensor, changed: bool) -> None:

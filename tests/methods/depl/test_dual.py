@@ -12,12 +12,14 @@ import torch
 from scipy.special import expit
 from tests.encoders import conftest as encoders
 
-from everylabel.data.dataset import Documents, pairs_from_lists
+from everylabel.data.dataset import pairs_from_lists
 from everylabel.encoders.base import EncoderConfig, Tokens
 from everylabel.encoders.build import load_encoder
 from everylabel.methods.depl.depl import Learning
-from everylabel.methods.depl.dual import Dual, DualRanker, Head, bce, joint_bce
+from everylabel.methods.depl.dual import DualRanker, Head
 from everylabel.methods.depl.dual_learning import DualLearner, LabelSets, Pairs, Texts
+from everylabel.methods.depl.module import Dual, ModuleTowers, bce, joint_bce
+from everylabel.text.views import Views
 
 tiny_folder = encoders.made_folder
 NAMES = ["fish", "sea", "ship", "law", "tax", "customs"]
@@ -188,20 +190,32 @@ def test_a_joint_score_is_the_mean_of_both_and_half_without_a_head(encoder: Any)
     rows = (rng.normal(size=(4, encoder.dim + 1)) / 8).astype(np.float32)
     head = Head(rows, np.array([5, 0, 3, 1], np.int32))
     alone, other, both = (
-        DualRanker(encoder, dual_of(encoder)).index_labels("exact", texts, given, 6)
+        DualRanker.of(encoder, dual_of(encoder)).index_labels("exact", texts, given, 6)
         for texts, given in ((read, None), (None, head), (read, head))
     )
-    documents = Documents.of(["fish and sea", "the law of tax", ""])
-    scores = [dense(ranker, documents) for ranker in (alone, other, both)]
+    views = Views.of(["fish and sea", "the law of tax", ""])
+    scores = [dense(ranker, views) for ranker in (alone, other, both)]
     assert (scores[1][:, [2, 4]] == 0).all()
     np.testing.assert_allclose(scores[2], (scores[0] + scores[1]) / 2, rtol=1e-4)
     assert not alone.rows
     assert set(both.rows) == {"texts", "head"}
 
 
-def dense(ranker: DualRanker, documents: Documents) -> Any:
-    found = ranker.rank(documents, 6, 6)
-    scores = np.zeros((len(documents), 6), np.float32)
+def test_without_torch_vectors_are_those_of_the_module(encoder: Any) -> None:
+    made = learner(encoder)
+    read = encoder.tokenize(NAMES)
+    made.retrieve(Learning(steps=20, batch_size=6, lr=0.1), Texts(read, read, 0.0), 6, unseen=True, joint=False)
+    made.dual.mean.add_(0.1)
+    towers, module = DualRanker.of(encoder, made.dual).towers, ModuleTowers(made.dual)
+    texts = encoder.tokenize(["fish and sea", "", "the law of tax and tax and tax"] * 300)
+    np.testing.assert_allclose(towers.documents(texts), module.documents(texts), atol=1e-5)
+    np.testing.assert_allclose(towers.labels(texts), module.labels(texts), atol=1e-5)
+    assert (towers.scale, towers.constant) == (module.scale, module.constant)
+
+
+def dense(ranker: DualRanker, views: Views) -> Any:
+    found = ranker.rank(views, 6, 6)
+    scores = np.zeros((len(views), 6), np.float32)
     for row, ids, values in zip(scores, found.ids, found.scores, strict=True):
         row[ids[ids >= 0]] = values[ids >= 0]
     return scores

@@ -31,7 +31,8 @@ def distinct(table: torch.Tensor, sparse: bool) -> TokenRows:
     ids = np.concatenate([own for own, _ in found]).astype(np.int64)
     counts = np.concatenate([counts for _, counts in found])
     offsets = np.concatenate([[0], np.cumsum([len(own) for own, _ in found])]).astype(np.int64)
-    return TokenRows(table, torch.from_numpy(ids), torch.from_numpy(np.log(counts)), offsets, sparse)
+    bias = torch.from_numpy(np.log(counts))
+    return TokenRows(table, torch.from_numpy(ids), bias, offsets, ids if sparse else None)
 
 
 def slow(table: torch.Tensor, queries: torch.Tensor) -> torch.Tensor:

@@ -32,7 +32,7 @@ class TokenRows(NamedTuple):
     ids: Tensor
     bias: Tensor
     offsets: LongArray
-    sparse: bool = False  # the table is large, and its gradient has only the rows that occur
+    numbers: LongArray | None = None  # the ids in numpy: the table is large, its gradient has only the rows that occur
 
     @property
     def n_rows(self) -> int:
@@ -100,6 +100,14 @@ def _cosines(tokens: Tensor, bias: Tensor, queries: Tensor, outputs: Tensor, mea
     return cosines
 
 
+def _used(ids: LongArray, n_rows: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """The different ids in order, and each id's place among them; in numpy, so that no GPU has to be waited for."""
+    there = np.zeros(n_rows, np.bool_)
+    there[ids] = True
+    places = np.cumsum(there) - 1
+    return torch.from_numpy(np.flatnonzero(there)).to(device), torch.from_numpy(places[ids]).to(device)
+
+
 class Cosines(torch.autograd.Function):
     """Nothing is kept for the way back: each group is computed again there."""
 
@@ -119,8 +127,10 @@ class Cosines(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         table, queries, outputs, mean, sets = ctx.saved_tensors
         rows, (given,) = ctx.rows, gradients
-        used, places = rows.ids.unique(return_inverse=True) if rows.sparse else (rows.ids[:0], rows.ids)
-        of_table = table.new_zeros((len(used) if rows.sparse else len(table), table.shape[1]))
+        used, places = None, rows.ids
+        if rows.numbers is not None:
+            used, places = _used(rows.numbers, len(table), table.device)
+        of_table = table.new_zeros((len(table) if used is None else len(used), table.shape[1]))
         of_queries, of_outputs = torch.zeros_like(queries), torch.zeros_like(outputs)
         for own, at, bias in groups(rows, sets.shape[1]):
             asked = sets[own]
@@ -131,7 +141,7 @@ class Cosines(torch.autograd.Function):
             of_table.index_add_(0, places[at].ravel(), of_tokens.flatten(0, 1))
             for whole, part in zip((of_queries, of_outputs), of_labels, strict=True):
                 whole.index_add_(0, asked.ravel(), part.flatten(0, 1))
-        if rows.sparse:
+        if used is not None:
             of_table = torch.sparse_coo_tensor(
                 used[None], of_table, table.shape, is_coalesced=True, check_invariants=False
             )

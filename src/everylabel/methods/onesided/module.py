@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -49,13 +50,12 @@ class DocumentSide(nn.Module):
             return Read(self._unit(self.encoder(tokens)), None)
         if isinstance(self.encoder, StaticModule):
             return Read(self._unit(self.encoder(tokens)), self._distinct(self.encoder, tokens))
-        states, inside = self._states(tokens)
-        rows = TokenRows(
-            states[inside],
-            torch.arange(int(inside.sum()), device=states.device),
-            torch.zeros(int(inside.sum()), device=states.device),
-            np.concatenate([[0], np.cumsum(inside.sum(dim=1).cpu().numpy())]).astype(np.int64),
-        )
+        states, mask = self._states(tokens)
+        device, places = states.device, torch.from_numpy(np.flatnonzero(mask))
+        table = states.flatten(0, 1)[places.to(device)]
+        ids, bias = torch.arange(len(places), device=device), torch.zeros(len(places), device=device)
+        rows = TokenRows(table, ids, bias, np.concatenate([[0], np.cumsum(mask.sum(axis=1))]).astype(np.int64))
+        inside = torch.from_numpy(mask).to(device)
         mean = (states * inside[..., None]).sum(dim=1) / inside.sum(dim=1, keepdim=True).clamp(min=1)
         return Read(self._unit(mean), rows)
 
@@ -81,16 +81,15 @@ class DocumentSide(nn.Module):
             dropped &= np.repeat(lost < lengths, lengths)
             bias[torch.from_numpy(dropped)] = -torch.inf
         at = torch.from_numpy(ids.astype(np.int64))
-        return TokenRows(table, at.to(table.device), bias.to(table.device), offsets, sparse=True)
+        return TokenRows(table, at.to(table.device), bias.to(table.device), offsets, ids.astype(np.int64))
 
-    def _states(self, tokens: Tokens) -> tuple[Tensor, Tensor]:
+    def _states(self, tokens: Tokens) -> tuple[Tensor, NDArray[np.bool_]]:
         """A transformer's states, and which of them are the text's own: special tokens explain nothing."""
         encoder: Any = self.encoder
-        states, mask = encoder.states(tokens)
-        columns = torch.arange(mask.shape[1], device=mask.device)
-        before, after = len(encoder.prefix), len(encoder.suffix)
-        inside = mask & (columns >= before) & (columns < mask.sum(dim=1, keepdim=True) - after)
-        return states, inside
+        states, _ = encoder.states(tokens)
+        columns, before = np.arange(states.shape[1]), len(encoder.prefix)
+        lengths = np.minimum(tokens.lengths, encoder.room)[:, None]
+        return states, (columns >= before) & (columns < before + lengths)
 
 
 class Seen(NamedTuple):

@@ -80,10 +80,10 @@ class ModuleDocuments:
         """The weight of each token of one text; where tokens are counted, of each of its occurrences."""
         _, read = self.read(tokens)
         weights = weights_of(read, 0, torch.from_numpy(query).to(read.table.device))
-        if not self._static:
+        if read.numbers is None:
             return weights
-        ids, counts = read.ids.cpu().numpy(), np.exp(read.bias.cpu().numpy())
-        of_id = dict(zip(ids.tolist(), (weights / counts).tolist(), strict=True))
+        counts = np.exp(read.bias.cpu().numpy())
+        of_id = dict(zip(read.numbers.tolist(), (weights / counts).tolist(), strict=True))
         return np.array([of_id[i] for i in tokens.ids.tolist()], np.float32)
 
     def state(self) -> dict[str, FloatArray]:

@@ -1,0 +1,199 @@
+"""Every method that trains, on a GPU: its module, its loss and its ranking, with static embeddings and a transformer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from tests.devices import are_elsewhere, elsewhere, pretended
+from tests.encoders import conftest as encoders
+
+from everylabel.data.dataset import pairs_from_lists
+from everylabel.encoders.base import Encoder, EncoderConfig, Tokens
+from everylabel.encoders.build import load_encoder
+from everylabel.methods.depl.depl import Learning
+from everylabel.methods.depl.dual_learning import DualLearner, LabelSets, Texts
+from everylabel.methods.depl.dual_learning import Pairs as DualPairs
+from everylabel.methods.depl.module import Dual, ModuleTowers
+from everylabel.methods.maclr import selfsup
+from everylabel.methods.maclr.maclr import SelfSupervision
+from everylabel.methods.maclr.towers import Towers
+from everylabel.methods.matchxml import levels
+from everylabel.methods.matchxml.matchxml import FineTuning
+from everylabel.methods.onesided.learning import Batches, Learner, Pairs
+from everylabel.methods.onesided.module import DocumentSide, FreeLabels, FrozenLabels, ReadLabels
+from everylabel.methods.onesided.module_documents import ModuleDocuments, label_vectors
+from everylabel.methods.onesided.onesided import OfDe
+from everylabel.run import QUIET
+
+tiny_folder = encoders.made_folder
+TEXTS = ["fish in the sea", "customs law of the european union", "milk and milk", "tax"]
+NAMES = ["fish", "sea", "law", "tax", "milk", "wine"]
+TRUTH = pairs_from_lists([[0, 1], [2], [4], [3]], 6)
+
+
+class Problem(NamedTuple):
+    """A step of training: the loss of a batch."""
+
+    module: Any
+    loss: Callable[[Any, Any], Any]
+    batch: Any
+
+
+@pytest.fixture(params=["static", "transformer"])
+def encoder(request: pytest.FixtureRequest, tiny_folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Encoder:
+    monkeypatch.setenv("EVERYLABEL_CACHE", str(cache))
+    monkeypatch.setenv("EVERYLABEL_THREADS", "1")
+    if request.param == "static":
+        return load_encoder(EncoderConfig(teacher=str(tiny_folder)))
+    return load_encoder(EncoderConfig(kind=str(tiny_folder), cache=False))
+
+
+def one_sided(encoder: Encoder, label_side: Any, *, attention: bool) -> Problem:
+    method = OfDe(label_side=label_side, attention=attention, hard_negatives=2, learn=Learning(batch_size=4))
+    side = document_side(encoder, attention=attention)
+    texts = encoder.tokenize(NAMES)
+    vectors = np.eye(len(NAMES), encoder.dim, dtype=np.float32)
+    labels: Any
+    if label_side == "free":
+        labels = FreeLabels(vectors, attention=attention)
+    elif label_side == "frozen":
+        labels = FrozenLabels(vectors, np.eye(encoder.dim, dtype=np.float32), attention=attention)
+    else:
+        labels = ReadLabels(side, texts, second=label_side == "second", attention=attention)
+    pairs = Pairs(encoder.tokenize(TEXTS), texts, TRUTH, 5)
+    learner = Learner(side, labels, pairs, method)
+    return Problem(learner.both, learner.loss, Batches(pairs, method, 10)(0, np.random.default_rng(0)))
+
+
+def document_side(encoder: Encoder, *, attention: bool) -> DocumentSide:
+    return DocumentSide(encoder.module, np.full(encoder.dim, 0.1, np.float32), layer=True, attention=attention)
+
+
+def dual(encoder: Encoder, what: str) -> Problem:
+    paper = what == "paper pooling"
+    module = Dual(encoder.module, np.zeros(encoder.dim, np.float32), paper_pooling=paper, temperature=0.05)
+    pairs = DualPairs(encoder.tokenize(TEXTS), TRUTH, 5, np.full((4, 1), -1, np.int32))
+    learner = DualLearner(module, pairs, 0, static=encoder.config.kind == "static")
+    texts = encoder.tokenize(NAMES)
+    batch = LabelSets(pairs, Texts(texts, texts, 0.0), 6, 4, 6, 0)(0, np.random.default_rng(0))
+    if what == "classifier":
+        batch = batch._replace(truth=np.zeros((4, 5), np.float32))
+    losses = {"classifier": learner.classifier_loss, "joint": learner.joint_loss}
+    return Problem(learner.both, losses.get(what, learner.retrieval_loss), batch)
+
+
+def self_supervised(encoder: Encoder) -> Problem:
+    learner = object.__new__(selfsup.Learner)  # its loss alone
+    learner.config = SelfSupervision()
+    documents, labels = encoder.tokenize(TEXTS), encoder.tokenize(NAMES[:4])
+    pairs = {
+        "rows": selfsup.Pairs(documents, labels),
+        "mask": selfsup.Pairs(documents, documents, y_is_document=True, mask=np.eye(4, dtype=bool)),
+    }
+    towers = Towers(encoder.module, np.zeros(encoder.dim, np.float32))
+    return Problem(towers, learner.loss, selfsup.Batch(pairs, labels))
+
+
+def level(encoder: Encoder, *, matching: bool) -> Problem:
+    heads = levels.Heads(encoder.module, np.ones((6, encoder.dim + 1), np.float32))
+    trained = levels.Levels(FineTuning(balance=0.5), encoder, TEXTS, 0)
+    there = np.array([[1, 1, 1], [1, 1, 0], [1, 1, 0], [1, 1, 1]], bool)
+    hits = np.array([[1, 1, 0], [1, 0, 0], [1, 0, 0], [1, 0, 0]], bool)
+    nodes = np.array([[0, 1, 2], [2, 3, 0], [4, 0, 0], [3, 1, 5]], np.int32)
+    batch = levels.Batch(trained.tokens, nodes, hits, there)
+    return Problem(heads, trained.matching if matching else levels.hinge, batch)
+
+
+PROBLEMS: dict[str, Callable[[Encoder], Problem]] = {
+    "of-de": lambda encoder: one_sided(encoder, "frozen", attention=False),
+    "of-lan": lambda encoder: one_sided(encoder, "frozen", attention=True),
+    "ova-clf": lambda encoder: one_sided(encoder, "free", attention=False),
+    "lan": lambda encoder: one_sided(encoder, "free", attention=True),
+    "dpr": lambda encoder: one_sided(encoder, "second", attention=False),
+    "dexml, attention": lambda encoder: one_sided(encoder, "same", attention=True),
+    "classifier": lambda encoder: dual(encoder, "classifier"),
+    "depl": lambda encoder: dual(encoder, "retrieval"),
+    "depl+cls": lambda encoder: dual(encoder, "joint"),
+    "maclr": self_supervised,
+    "xr-transformer": lambda encoder: level(encoder, matching=False),
+    "matchxml": lambda encoder: level(encoder, matching=True),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_step_on_another_device(encoder: Encoder, name: str) -> None:
+    """Loss and gradients are where the weights are; anything that is left on the CPU raises on the way."""
+    module, loss, batch = PROBLEMS[name](encoder)
+    with pretended():
+        elsewhere(module).train()
+        found = loss(module, batch)
+        parts = list(found.values()) if isinstance(found, dict) else [found]
+        torch.stack(parts).sum().backward()
+        trained = {name: weight for name, weight in module.named_parameters() if weight.grad is not None}
+    assert are_elsewhere(*parts, *(weight.grad for weight in trained.values()))
+    assert any("encoder" in name or "embedding" in name for name in trained)
+
+
+def test_paper_pooling_on_another_device(tiny_folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVERYLABEL_CACHE", str(cache))
+    module, loss, batch = dual(load_encoder(EncoderConfig(kind=str(tiny_folder), cache=False)), "paper pooling")
+    with pretended():
+        loss(elsewhere(module), batch).backward()
+        assert are_elsewhere(module["dual"].document.weight.grad)
+
+
+def tokens_of(encoder: Encoder) -> Tokens:
+    return encoder.tokenize(["fish in the sea", "", "law of the european union"])
+
+
+def test_attention_ranks_on_another_device(encoder: Encoder) -> None:
+    """Queries and outputs of labels are kept as numpy arrays: they follow the tokens."""
+    side, tokens = document_side(encoder, attention=True), tokens_of(encoder)
+    labels = {name: np.ones((6, encoder.dim), np.float32) for name in ("queries", "outputs")}
+    with pretended():
+        documents = ModuleDocuments(elsewhere(side))
+        vectors, read = documents.read(tokens)
+        cosines = documents.attended(read, np.array([[0, 1], [2, -1], [5, 4]], np.int32), labels)
+        weights = documents.weights(encoder.tokenize(["fish and fish"]), labels["queries"][0])
+    assert vectors.shape == (3, encoder.dim)
+    assert cosines.shape == (3, 2)
+    assert weights.shape == (3,)
+
+
+@pytest.mark.parametrize("attention", [False, True])
+def test_documents_and_labels_are_read_on_another_device(encoder: Encoder, attention: bool) -> None:
+    module = one_sided(encoder, "frozen", attention=attention).module
+    tokens = tokens_of(encoder)
+    with pretended():
+        elsewhere(module)
+        documents = ModuleDocuments(module["documents"])
+        assert documents.vectors(tokens).shape == (3, encoder.dim)
+        assert documents.through_layer(np.ones((2, encoder.dim), np.float32)).shape == (2, encoder.dim)
+        assert all(isinstance(value, np.ndarray) for value in documents.state().values())
+        outputs, queries = label_vectors(module["labels"], 6)
+    assert outputs.shape == (6, encoder.dim)
+    assert (queries is not None) == attention
+
+
+def test_a_dual_encoder_is_read_on_another_device(encoder: Encoder) -> None:
+    module, tokens = dual(encoder, "retrieval").module, tokens_of(encoder)
+    with pretended():
+        towers = ModuleTowers(elsewhere(module)["dual"])
+        assert towers.documents(tokens).shape == towers.labels(tokens).shape == (3, encoder.dim)
+        assert towers.constant == 0
+        assert all(isinstance(value, np.ndarray) for value in towers.state().values())
+
+
+def test_clusters_are_made_of_vectors_from_another_device(encoder: Encoder) -> None:
+    learner: Any = object.__new__(selfsup.Learner)
+    learner.config, learner.progress = SelfSupervision(clustering=True), QUIET
+    learner.towers = Towers(encoder.module, np.zeros(encoder.dim, np.float32))
+    stage = selfsup.StageOne(learner, selfsup.Corpus(encoder.tokenize(TEXTS), np.zeros(4, np.int64)), 10)
+    with pretended():
+        elsewhere(learner.towers)
+        assert stage.vectors().shape == (4, encoder.dim)
