@@ -145,7 +145,10 @@ def test_scores_of_trained_labels_are_about_as_often_right_as_they_say() -> None
     test = world(4, 400, unseen=0.3)
     table = test.table(COUNTS)
     trained = COUNTS[table.labels] > 0
-    scores, hits = blend.scores(table, COUNTS)[trained], BlendingSet(table, table.labels, trained, test.truth, test.truth).hits
+    scores, hits = (
+        blend.scores(table, COUNTS)[trained],
+        BlendingSet(table, table.labels, trained, test.truth, test.truth).hits,
+    )
     assert scores.sum() == pytest.approx(hits[trained].sum(), rel=0.25)
 
 

@@ -176,7 +176,9 @@ def test_in_parts_as_in_one_piece(threads: str, monkeypatch: pytest.MonkeyPatch)
     counts, names = rng.integers(0, 4, 20), rng.integers(1, 4, 20)
     opinions = {name: opinion(rng, 30, 20, 12) for name in NAMES}
     alone = [
-        table_of_opinions({name: Ranking(*(part[[i]] for part in own)) for name, own in opinions.items()}, counts, names)
+        table_of_opinions(
+            {name: Ranking(*(part[[i]] for part in own)) for name, own in opinions.items()}, counts, names
+        )
         for i in range(30)
     ]
     monkeypatch.setenv("EVERYLABEL_THREADS", threads)
