@@ -17,19 +17,41 @@ def unit_rows(vectors: Any) -> Any:
         norms = np.linalg.norm(dense, axis=1, keepdims=True)
         return dense / np.where(norms > 0, norms, 1)
     matrix = csr_matrix(vectors, dtype=np.float32, copy=True)
-    norms = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
-    matrix.data /= np.repeat(np.where(norms > 0, norms, 1), np.diff(matrix.indptr)).astype(np.float32)
+    lengths = np.diff(matrix.indptr)
+    filled = lengths > 0
+    norms = np.ones(len(lengths), np.float32)
+    norms[filled] = np.sqrt(np.add.reduceat(np.square(matrix.data), matrix.indptr[:-1][filled])) if filled.any() else 1
+    matrix.data /= np.repeat(np.where(norms > 0, norms, 1), lengths)
     return matrix
 
 
 def largest_of_rows(matrix: Csr, n: int) -> Csr:
-    """The n largest values of each row, of equal ones the first columns'. O(nnz log nnz)."""
+    """The n largest values of each row, of equal ones the first columns'. O(nnz)."""
+    from everylabel import vector_kernels
+
     lengths = np.diff(matrix.indptr)
     if not len(lengths) or lengths.max() <= n:
         return matrix
-    rows = np.repeat(np.arange(len(lengths)), lengths)
-    place = np.empty(matrix.nnz, np.int64)
-    place[np.lexsort((matrix.indices, -matrix.data, rows))] = np.arange(matrix.nnz)
-    kept = place - np.repeat(matrix.indptr[:-1], lengths) < n
+    kept = vector_kernels.largest_of_rows(matrix.indptr, matrix.indices, matrix.data, n)
     indptr = np.concatenate([[0], np.cumsum(np.minimum(lengths, n))])
-    return csr_matrix((matrix.data[kept], matrix.indices[kept], indptr), shape=matrix.shape)
+    return csr_of(matrix.data[kept], matrix.indices[kept], indptr, matrix.shape)
+
+
+def side_by_side(left: Csr, right: Csr) -> Csr:
+    """scipy's `hstack` of two, without what it checks: for one row that takes ten times as long as the rest. O(nnz)."""
+    n_left, n_right = np.diff(left.indptr), np.diff(right.indptr)
+    to_left = np.arange(left.nnz) + np.repeat(right.indptr[:-1], n_left)
+    to_right = np.arange(right.nnz) + np.repeat(left.indptr[1:], n_right)
+    data, indices = np.empty(left.nnz + right.nnz, np.float32), np.empty(left.nnz + right.nnz, np.int32)
+    data[to_left], data[to_right] = left.data, right.data
+    indices[to_left], indices[to_right] = left.indices, right.indices + np.int32(left.shape[1])
+    shape = left.shape[0], left.shape[1] + right.shape[1]
+    return csr_of(data, indices, np.concatenate([[0], np.cumsum(n_left + n_right)]), shape)
+
+
+def csr_of(data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Csr:
+    """A matrix of these very arrays; the constructor would look at all of them, and may copy."""
+    kind = np.int32 if len(data) < 1 << 31 else np.int64  # scipy wants one for both
+    matrix = csr_matrix(shape, dtype=data.dtype)
+    matrix.data, matrix.indices, matrix.indptr = data, indices.astype(kind, copy=False), indptr.astype(kind, copy=False)
+    return matrix

@@ -16,6 +16,7 @@ from everylabel.types import FloatArray, LongArray, Ranking
 
 _DTYPES = {"f32": np.float32, "f16": np.float16}
 _QUERIES, _VECTORS = 512, 8192  # a block of scores: 16 MB, however many labels there are
+_CELLS = 1 << 22  # of scores, where all vectors are looked at at once
 _FEW = 4  # queries at once, for which BLAS is slower (measured)
 
 
@@ -66,7 +67,7 @@ class ExactIndex:
         queries = checked_vectors(vectors, self.dim)
         best = Ranking.empty(len(queries), min(checked_k(k), len(self)))
         sizes = np.zeros(len(queries), np.int64)
-        slack = np.float32(2 * self.dim * np.finfo(np.float32).eps)  # more than rounding does to a sum of dim products
+        slack = self._slack
         for first in range(0, len(self), _VECTORS):
             ids = np.asarray(self._ids[first : first + _VECTORS])
             block = np.ascontiguousarray(self._vectors[first : first + _VECTORS], np.float32)
@@ -77,6 +78,26 @@ class ExactIndex:
                 for_each_part(len(asked), partial(_keep, rows, block, ids, slack))
         for_each_part(len(queries), lambda a, b: sort_best(sizes[a:b], best.ids[a:b], best.scores[a:b]))
         return best.top(k)
+
+    def search_owners(self, vectors: FloatArray, begins: LongArray, k: int) -> Ranking:
+        """The k owners of the nearest vectors, of which owner o has those from begins[o] to begins[o + 1] in the order
+        of their adding: its best one counts. As exact as `search`, which would have to be asked for more than k."""
+        queries = checked_vectors(vectors, self.dim)
+        best = Ranking.empty(len(queries), min(checked_k(k), len(begins) - 1))
+        slack = self._slack
+        block = np.ascontiguousarray(self._vectors, np.float32)
+        size = max(_FEW + 1, _CELLS // max(len(self), 1))
+        for start in range(0, len(queries), size):
+            asked = queries[start : start + size]
+            rough = asked @ block.T if len(asked) > _FEW else _few_products(asked, block)
+            rows = (asked, rough, *(part[start : start + size] for part in best))
+            for_each_part(len(asked), partial(_best_owners, rows, block, begins, slack))
+        return best.top(k)
+
+    @property
+    def _slack(self) -> Any:
+        """More than rounding does to a sum of dim products."""
+        return np.float32(2 * self.dim * np.finfo(np.float32).eps)
 
     def scores(self, vectors: FloatArray) -> FloatArray:
         """(queries, vectors), in the order of their adding: the scores of `search`, of all. For few vectors."""
@@ -123,6 +144,13 @@ def _keep(rows: Any, block: Any, ids: Any, slack: Any, first: int, last: int) ->
 
     queries, rough, sizes, best_ids, best_scores = (part[first:last] for part in rows)
     keep_best(queries, block, ids, rough, slack, sizes, best_ids, best_scores)
+
+
+def _best_owners(rows: Any, block: Any, begins: Any, slack: Any, first: int, last: int) -> None:
+    from everylabel.index.kernels import best_owners
+
+    queries, rough, best_ids, best_scores = (part[first:last] for part in rows)
+    best_owners(queries, block, begins, rough, slack, best_ids, best_scores)
 
 
 def _name(dtype: Any, path: str | Path) -> Literal["f32", "f16"]:

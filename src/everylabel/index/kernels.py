@@ -66,6 +66,34 @@ def keep_best(
 
 
 @njit(nogil=True, cache=True)
+def best_owners(queries: Any, vectors: Any, begins: Any, rough: Any, slack: Any, out_ids: Any, out_scores: Any) -> None:
+    """The owners of the best vectors: owner o has those from begins[o] to begins[o + 1], and its best one counts.
+
+    As `keep_best` for one block of all vectors; a dot product for each of the about k owners that can be of use.
+    """
+    n_owners, k = len(begins) - 1, out_ids.shape[1]
+    best = np.empty(n_owners, np.float32)
+    for q in range(len(queries)):
+        for o in range(n_owners):
+            top = np.float32(-np.inf)
+            for v in range(begins[o], begins[o + 1]):
+                top = max(top, rough[q, v])
+            best[o] = top
+        limit = np.float32(-np.inf)
+        if k < n_owners:
+            limit = np.partition(best, n_owners - k)[n_owners - k] - 2 * slack
+        size = 0
+        for o in range(n_owners):
+            if best[o] >= limit:
+                score = np.float32(-np.inf)
+                for v in range(begins[o], begins[o + 1]):
+                    if rough[q, v] >= best[o] - 2 * slack:
+                        score = max(score, dot(queries[q], vectors[v]))
+                size = _push(out_ids[q], out_scores[q], size, np.int32(o), score)
+        _sort_heap(out_ids[q], out_scores[q], size)
+
+
+@njit(nogil=True, cache=True)
 def sort_best(sizes: Any, out_ids: Any, out_scores: Any) -> None:
     """The heaps become rankings, best first."""
     for q in range(len(sizes)):

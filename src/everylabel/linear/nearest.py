@@ -68,7 +68,7 @@ class InvertedLists:
         lists = Lists(self.starts, self.rows, self.weights, self.scales)
 
         def work(first: int) -> None:
-            part = vectors[first : first + _DOCS_PER_CALL]
+            part = vectors if vectors.shape[0] <= _DOCS_PER_CALL else vectors[first : first + _DOCS_PER_CALL]
             at = slice(first, first + _DOCS_PER_CALL)
             indptr = part.indptr.astype(np.int64)
             scoring.nearest_rows(indptr, part.indices, part.data, lists, self.owners, result.ids[at], result.scores[at])

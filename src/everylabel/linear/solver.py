@@ -28,7 +28,9 @@ class Features(NamedTuple):
 
     @classmethod
     def of(cls, sparse: Csr, dense: FloatArray | None = None) -> Features:
-        matrix = csr_matrix(sparse, dtype=np.float32)
+        matrix = (
+            sparse if sparse.format == "csr" and sparse.dtype == np.float32 else csr_matrix(sparse, dtype=np.float32)
+        )
         matrix.sort_indices()
         if dense is None:
             dense = np.zeros((matrix.shape[0], 0), np.float32)
@@ -47,6 +49,8 @@ class Features(NamedTuple):
         return int(self.sparse.shape[1] + self.dense.shape[1])
 
     def rows(self, start: int, stop: int) -> Features:
+        if start == 0 and stop >= self.n_docs:
+            return self
         return Features(self.sparse[start:stop], self.dense[start:stop])
 
 

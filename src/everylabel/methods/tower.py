@@ -8,6 +8,7 @@ Cost: encoding the label texts once; a search a document (see `index/`).
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
@@ -64,6 +65,7 @@ class Tower:
         index = make_index(kind, self.encoder.dim, len(texts))
         index.add(np.arange(len(texts)), self.encoder.encode(texts, keep=True, run=run))
         self.index: Index | GrownIndex = index
+        self.__dict__.pop("_begins", None)
         return self
 
     def with_labels(self, labels: LabelSet, first: int) -> Tower:
@@ -77,7 +79,10 @@ class Tower:
     def rank(self, views: Views, k: int) -> Ranking:
         """The best of a label's texts counts, and with passages="max" the best of a document's passages."""
         vectors, begins = self._passages(views)
-        found = best_owners(self.index, vectors, self.owners, k)
+        if isinstance(self.index, ExactIndex):
+            found = self.index.search_owners(vectors, self._begins, k)
+        else:
+            found = best_owners(self.index, vectors, self.owners, k)
         if len(vectors) > len(views):
             found = best_passages(found, begins, k)
         return Ranking(found.ids, np.where(found.ids >= 0, np.clip((1 + found.scores) / 2, 0, 1), -np.inf))
@@ -87,10 +92,15 @@ class Tower:
         assert isinstance(self.index, (ExactIndex, GrownIndex))
         vectors, begins = self._passages(views)
         found = self.index.scores(vectors)
-        found = np.maximum.reduceat(found, np.searchsorted(self.owners, np.arange(int(self.owners[-1]) + 1)), axis=1)
+        found = np.maximum.reduceat(found, self._begins[:-1], axis=1)
         if len(vectors) > len(views):
             found = np.maximum.reduceat(found, begins[:-1], axis=0)
         return np.clip((1 + found) / 2, 0, 1)
+
+    @cached_property
+    def _begins(self) -> LongArray:
+        """Where each label's texts begin; each has one at least."""
+        return np.searchsorted(self.owners, np.arange(int(self.owners[-1]) + 2))
 
     def _passages(self, views: Views) -> tuple[FloatArray, LongArray]:
         """Centred vectors, and where those of each document begin."""

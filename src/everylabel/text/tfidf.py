@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix, hstack
+from scipy.sparse import csr_matrix
 from scipy.sparse import vstack as stack_rows
 
 from everylabel.data.dataset import Documents
@@ -23,7 +23,7 @@ from everylabel.errors import ConfigError, DataError
 from everylabel.parallel import n_threads, parallel_map
 from everylabel.run import QUIET, Run
 from everylabel.types import Csr, Same
-from everylabel.vectors import unit_rows
+from everylabel.vectors import csr_of, side_by_side, unit_rows
 
 WORD = re.compile(r"(?u)\b\w\w+\b")
 _CHUNK = 2_000_000  # characters that one call of a kernel gets: large enough to hide its overhead
@@ -135,7 +135,7 @@ class Tfidf:
             )
             if weighed:
                 kernels.weigh(indptr, columns, weights, self.idf_, self.config.sublinear)
-            return csr_matrix((weights, columns, indptr), shape=(len(chunk), self.n_terms))
+            return csr_of(weights, columns, indptr, (len(chunk), self.n_terms))
 
         with run.task("tf-idf: documents", len(texts)) as advance:
             parts = []
@@ -355,7 +355,9 @@ class DocumentFeatures:
     def _joined(self, blocks: list[Csr]) -> Csr:
         if len(blocks) == 1:
             return blocks[0]
-        return unit_rows(hstack([blocks[0], blocks[1] * np.float32(self.config.title_weight)], format="csr"))
+        body, titles = blocks
+        titles.data = titles.data * np.float32(self.config.title_weight)
+        return unit_rows(side_by_side(body, titles))
 
 
 def _field(documents: Documents, name: str) -> list[str]:

@@ -41,7 +41,7 @@ from everylabel.text.matching import label_texts
 from everylabel.text.tfidf import DocumentFeatures, Tfidf, TfidfConfig
 from everylabel.text.views import Views
 from everylabel.types import Csr, IntArray, Ranking
-from everylabel.vectors import unit_rows
+from everylabel.vectors import side_by_side, unit_rows
 
 _BLOCK = 256  # label features whose associations are there at a time
 _LEAST = 1e-9  # an association below it is none
@@ -217,7 +217,7 @@ class ZestXml(Method):
 
     def _rank(self, views: Views, k: int) -> Ranking:
         read = views.lemmatised(self.language)
-        X = hstack([read.tfidf(self.features_), self._label_words(read)], format="csr")
+        X = side_by_side(read.tfidf(self.features_), self._label_words(read))
         return self.tables_.ranked(X, self.bias_, k)
 
     def _with_labels(self, labels: LabelSet, first: int) -> None:
