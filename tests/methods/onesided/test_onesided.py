@@ -128,7 +128,6 @@ def test_unseen_labels_are_higher_when_they_are_no_negatives(new: New) -> None:
         {"auxiliary": 0.0},
         {"unseen_negatives": True},
         {"unseen_auxiliary": False},
-        {"label_tokens": 1},
         {"temperature": 0.2},
         {"frequency_weight": 1.0},
         {"random_state": 1},

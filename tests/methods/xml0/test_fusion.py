@@ -17,17 +17,13 @@ from everylabel.data.splits import hold_out_labels
 from everylabel.encoders.base import EncoderConfig
 from everylabel.encoders.build import load_encoder
 from everylabel.errors import ConfigError, DataError, NotFittedError
-from everylabel.methods.calibrate import Calibration
 from everylabel.methods.maclr.semantic import Semantic
 from everylabel.methods.xml0.fusion import (
     Conse,
     LabelFusion,
     Xml0,
     best_of_doubles,
-    rate_of,
-    rate_of_unseen,
     rehearsal_of,
-    shifted,
 )
 from everylabel.methods.xml0.zero_shot import Candidates, Predicted, Scores, best_weight, squashed
 from everylabel.metrics.ranking import restrict
@@ -200,18 +196,6 @@ def test_too_little_for_a_rehearsal() -> None:
     assert rehearsal_of(one, 0.2, 0.2, 0) is None
 
 
-def test_rates_of_hidden_and_of_unseen_labels() -> None:
-    assert rate_of(pairs_from_lists([[0, 1], [1], []], 4)) == pytest.approx(3.5 / 13)
-    assert rate_of_unseen(np.array([0, 1, 5, 1, 0, 1]), 10) == pytest.approx(3.5 / 21)
-
-
-def test_rarer_labels_have_lower_odds() -> None:
-    learned = Calibration(np.array([0.0, 0.5, 1.0]), np.array([0.1, 0.5, 0.9]))
-    found = shifted(learned, 0.01, 0.04).probabilities
-    np.testing.assert_allclose(found / (1 - found), np.array([1 / 9, 1, 9]) / 4)
-    np.testing.assert_allclose(shifted(learned, 0.5, 0.04).probabilities, learned.probabilities)
-
-
 # --- the method
 
 
@@ -326,14 +310,6 @@ def test_unchanged_by_the_order_of_documents_and_labels(lexical: EncoderConfig) 
     np.testing.assert_allclose(by_label, others, atol=0.01)  # the classifiers see their documents in another order
 
 
-def test_unseen_labels_as_rare_ones_stand_lower_and_in_the_same_order(lexical: EncoderConfig) -> None:
-    one = Xml0(encoder=lexical, label_encoder="", base="svm").fit(DATA)
-    rare = Xml0(encoder=lexical, label_encoder="", base="svm", unseen_as="rare").fit(DATA)
-    found, lower = (restrict(method.rank([THREE], len(NAMES)), DATA.counts == 0) for method in (one, rare))
-    np.testing.assert_array_equal(found.ids, lower.ids)
-    assert np.all(lower.scores[0, :3] < found.scores[0, :3])
-
-
 def test_what_the_growing_search_loses(lexical: EncoderConfig) -> None:
     method = Xml0(encoder=lexical, label_encoder="", base="svm").fit(DATA)
     loss = method.loss_of_greedy(TEXTS)
@@ -395,8 +371,6 @@ def test_a_base_that_cannot_be(settings: dict[str, Any], message: str) -> None:
         ({"cap": 63, "search": "greedy"}, "cap must be from 1 to 62"),
         ({"threshold": 1.5}, "threshold is a probability"),
         ({"weight": -0.1}, "weight must be from 0 to 1"),
-        ({"held_share": 0.0}, "held_share must be above 0"),
-        ({"hidden_share": 1.0}, "hidden_share must be above 0"),
         ({"base_settings": {"leaf_size": 1}}, "leaf_size and arity must be at least 2"),
         ({"encoder": EncoderConfig(lexical=-1)}, "encoder.lexical"),
     ],

@@ -201,12 +201,8 @@ def test_identical_after_save_and_load(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"entries": 0}, "entries, negatives and epochs must be at least 1; got 0"),
-        ({"negatives": 0}, "entries, negatives and epochs"),
-        ({"epochs": 0}, "entries, negatives and epochs"),
-        ({"lr": 0.0}, "must be above 0 and plain_share from 0 to 1; got 0.0"),
-        ({"same_word": -1.0}, "must be above 0"),
-        ({"plain_share": 1.5}, "plain_share from 0 to 1"),
+        ({"entries": 0}, "entries and epochs must be at least 1; got 0"),
+        ({"epochs": 0}, "entries and epochs"),
         ({"language": "xx"}, "language must be"),
     ],
 )

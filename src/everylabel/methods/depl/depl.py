@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from everylabel.methods.depl.dual_learning import DualLearner
 
 Pooling = Literal["own", "paper"]
+TEMPERATURE = 0.05  # of products of document and label vectors, before they learned anything
 MOST_LABELS = 50  # of a document: hard negatives are looked for behind them
 
 
@@ -99,7 +100,6 @@ class Classifier(Method):
     pooling: Pooling = "own"
     classify: Learning = field(default_factory=Learning)
     index: IndexKind = "auto"
-    temperature: float = 0.05  # of products of document and label vectors, before they learned anything
     rare_weight: float = 0.0  # how much of a label's frequency is taken away, see rare.py
 
     @classmethod
@@ -119,8 +119,6 @@ class Classifier(Method):
                 f"{self.name} reads a document as one text: encoder.passages must be 'first'; "
                 f"got {self.encoder.passages!r}"
             )
-        if self.temperature <= 0:
-            raise ConfigError(f"temperature must be above 0; got {self.temperature}")
 
     def _fit(self, dataset: Dataset, run: Run) -> None:
         from everylabel.methods.depl.dual import DualRanker, Head
@@ -141,9 +139,7 @@ class Classifier(Method):
         views, center = Views.in_run(dataset.documents, run), self.pooling == "own"
         tower = Tower.load(self.encoder, views.taken(by_id), ordered.labels, self.random_state, center=center, run=run)
         tower.encoder.module.requires_grad_(self.encoder.trainable)
-        dual = Dual(
-            tower.encoder.module, tower.mean, paper_pooling=self.pooling == "paper", temperature=self.temperature
-        )
+        dual = Dual(tower.encoder.module, tower.mean, paper_pooling=self.pooling == "paper", temperature=TEMPERATURE)
         rows = by_id[np.diff(dataset.required_pairs.indptr)[by_id] > 0]
         place = np.full(len(dataset.labels) + 1, -1, np.int32)  # the last is for what is no label
         place[seen] = np.arange(len(seen))
@@ -167,7 +163,7 @@ class Classifier(Method):
         from everylabel.methods.depl.dual import DualRanker
 
         self.ranker_ = DualRanker.restore(
-            self.encoder, "ranker", state, paper_pooling=self.pooling == "paper", temperature=self.temperature
+            self.encoder, "ranker", state, paper_pooling=self.pooling == "paper", temperature=TEMPERATURE
         )
 
 

@@ -42,7 +42,6 @@ class SelfSupervision:
     pseudo_tfidf: bool = False  # stage II: pseudo labels by TF-IDF
     pseudo_labels: int = 3  # of each view and document
     batch_size: int = 256
-    temperature: float = 0.05
     steps: int | None = None  # of each stage; None: by the size of the corpus
     lr: float | None = None  # None: 0.1 for static embeddings, 0.00002 for transformers
     label_negatives: int = 256  # random labels a step: in the regularisation, and beside a batch's own labels
@@ -53,8 +52,8 @@ class SelfSupervision:
         for key, value in least.items():
             if getattr(self, key) is not None and getattr(self, key) < value:
                 raise ConfigError(f"learn.{key} must be at least {value}; got {getattr(self, key)}")
-        if self.temperature <= 0 or (self.lr is not None and self.lr <= 0):
-            raise ConfigError(f"learn.temperature and learn.lr must be above 0; got {self.temperature} and {self.lr}")
+        if self.lr is not None and self.lr <= 0:
+            raise ConfigError(f"learn.lr must be above 0; got {self.lr}")
 
 
 @dataclass(kw_only=True)
@@ -76,7 +75,6 @@ class Ict(Semantic):
 
     learn: SelfSupervision = field(default_factory=SelfSupervision)
     match: MatchConfig = field(default_factory=MatchConfig)  # of the TF-IDF view
-    fine_tune: bool = True  # learn from labelled documents, too, where there are some
 
     @classmethod
     def cost(cls, facts: Facts) -> Work:
@@ -99,9 +97,7 @@ class Ict(Semantic):
         from everylabel.methods.maclr.selfsup import learned_tower
 
         settings: dict[str, Any] = {"match": self.match, "center": self.center, "index": self.index}
-        tower = learned_tower(
-            self.encoder, self.learn, dataset, self.random_state, fine_tune=self.fine_tune, run=run, **settings
-        )
+        tower = learned_tower(self.encoder, self.learn, dataset, self.random_state, run=run, **settings)
         self.tower_ = tower.index_labels(dataset.labels, self.index)
 
 

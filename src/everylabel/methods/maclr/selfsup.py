@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 EPOCHS, FEWEST, MOST = 10, 30, 20_000  # of a stage: passes over the documents, and the bounds of its steps
 SEGMENT_WORDS = (40, 80)  # RTS
 STATIC_LR, TRANSFORMER_LR = 0.1, 2e-5
+TEMPERATURE = 0.05  # of cosines
 CHUNK = 512
 
 
@@ -61,7 +62,6 @@ def learned_tower(
     match: MatchConfig | None = None,
     center: bool = True,
     index: IndexKind = "auto",
-    fine_tune: bool = True,
     run: Run = QUIET,
 ) -> Tower:
     """The encoder after both stages, and after fine-tuning where there are pairs; its labels are not in the index yet.
@@ -75,7 +75,7 @@ def learned_tower(
         learner = Learner(learn, tower, ordered, views, seed, index, run)
         learner.stage_one()
         learner.stage_two(match or MatchConfig())
-        if fine_tune and ordered.pairs is not None and ordered.pairs.nnz:
+        if ordered.pairs is not None and ordered.pairs.nnz:
             learner.fine_tune(ordered.pairs)
     return tower
 
@@ -179,17 +179,16 @@ class Learner:
 
     def loss(self, towers: Any, batch: Batch) -> dict[str, Tensor]:
         losses: dict[str, Tensor] = {}
-        temperature = self.config.temperature
         for name, pairs in batch.pairs.items():
             x = towers.documents(pairs.x) if pairs.x_is_document else towers.labels(pairs.x)
             y = towers.documents(pairs.y) if pairs.y_is_document else towers.labels(pairs.y)
             if pairs.mask is None:
-                losses[name] = info_nce(x, y, temperature)
+                losses[name] = info_nce(x, y, TEMPERATURE)
             else:
-                losses[name] = supervised_contrastive(x, y, pairs.mask, temperature)
+                losses[name] = supervised_contrastive(x, y, pairs.mask, TEMPERATURE)
             if batch.labels is not None and "labels" not in losses:  # of the first kind of pairs, whose x are documents
                 twin, labels = towers.documents(pairs.x), towers.labels(batch.labels)
-                losses["labels"] = label_regularisation(x, twin, labels, temperature)
+                losses["labels"] = label_regularisation(x, twin, labels, TEMPERATURE)
         return losses
 
     def steps(self, n: int) -> int:

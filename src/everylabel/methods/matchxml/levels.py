@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from everylabel.methods.matchxml.matchxml import FineTuning
 
 BETAS = (0.9, 0.98)  # of the paper
-STATIC_LR, TRANSFORMER_LR = 0.01, 5e-5
+STATIC_LR, TRANSFORMER_LR, HEAD_LR = 0.01, 5e-5, 1e-3
+BEAM = 10  # branches of the level above that other nodes are taken from
 _CHUNK = 256
 
 
@@ -79,7 +80,7 @@ class Levels:
             own = documents_of_nodes(pairs, tree, t + 1)
             vectors = self.encoder.encode_tokens(self.tokens, run=self.run)
             if t > 0:
-                above = best_nodes(vectors, weights, above, tree.children[t - 1], self.config.beam)
+                above = best_nodes(vectors, weights, above, tree.children[t - 1], BEAM)
             head = bootstrapped(vectors, own, parents, tree.children[t], self.seed + t)
             heads = Heads(self.encoder.module, unit_rows(head) if last and self.config.matching else head)
             self.train(heads, Shortlists(self, own, csr_matrix(above + parents), tree.children[t]), last)
@@ -91,7 +92,7 @@ class Levels:
         encoder = Group(
             list(heads.encoder.parameters()), lr=rate, sparse=static, betas=BETAS, weight_decay=0.0 if static else 0.1
         )
-        head = Group(list(heads.head.parameters()), lr=config.head_lr, sparse=True, betas=BETAS)
+        head = Group(list(heads.head.parameters()), lr=HEAD_LR, sparse=True, betas=BETAS)
         steps = max(1, round(config.epochs * self.tokens.n_rows / config.batch_size))
         loss = self.matching if last and config.matching else hinge
         schedule = TrainConfig(steps=steps, device=self.encoder.config.device)

@@ -52,26 +52,24 @@ class FineTuning:
     epochs: float = 4.0  # of each level; 0: the encoder stays as it is
     batch_size: int = 256
     negatives: int = 48  # other nodes a document is compared with
-    beam: int = 10  # branches of the level above that they are taken from
     leaf_size: int = 16  # labels that are siblings at the bottom of the tree of this part
     arity: int = 16
     matching: bool = True  # text-label matching at the last level; False: squared hinge there, too
     balance: float = 1.0  # lambda of eq. 6: 1 text to label, 0 label to text
     temperature: float = 0.05
     lr: float | None = None  # of the encoder; None: 0.01 for static embeddings, 0.00005 for transformers
-    head_lr: float = 1e-3
 
     def check(self) -> None:
-        if self.epochs < 0 or min(self.batch_size, self.negatives, self.beam) < 1:
-            raise ConfigError("fine_tuning: epochs must not be negative; batch_size, negatives and beam at least 1")
+        if self.epochs < 0 or min(self.batch_size, self.negatives) < 1:
+            raise ConfigError("fine_tuning: epochs must not be negative; batch_size and negatives at least 1")
         if min(self.leaf_size, self.arity) < 2:
             raise ConfigError(
                 f"fine_tuning: leaf_size and arity must be at least 2; got {self.leaf_size} and {self.arity}"
             )
         if not 0 <= self.balance <= 1:
             raise ConfigError(f"fine_tuning.balance must be from 0 to 1; got {self.balance}")
-        if self.temperature <= 0 or self.head_lr <= 0 or (self.lr is not None and self.lr <= 0):
-            raise ConfigError("fine_tuning: temperature, lr and head_lr must be above 0")
+        if self.temperature <= 0 or (self.lr is not None and self.lr <= 0):
+            raise ConfigError("fine_tuning: temperature and lr must be above 0")
 
 
 @dataclass(kw_only=True)
@@ -100,8 +98,6 @@ class MatchXml(Method):
     sentence_weight: float = 0.5  # of the static sentence embedding; 0: without
     leaf_size: int | None = None  # of the linear ranker's tree; None: no tree for up to 10,000 labels, else 400
     arity: int = 16
-    beam: int = 10
-    matcher_negatives: bool = True
     members: int = 1  # of the ensemble: each with a tree and a fine-tuned encoder of its own
     rare_weight: float = 0.2  # how much of a label's frequency is taken away, see rare.py; 0: nothing, as in the paper
 
@@ -121,8 +117,8 @@ class MatchXml(Method):
         for part in (self.tfidf, self.solver, self.label2vec, self.encoder, self.fine_tuning, self.sentence):
             part.check()
         check_rare_weight(self.rare_weight)
-        if (self.leaf_size is not None and self.leaf_size < 2) or self.arity < 2 or self.beam < 1 or self.members < 1:
-            raise ConfigError("leaf_size and arity must be at least 2, beam and members at least 1")
+        if (self.leaf_size is not None and self.leaf_size < 2) or self.arity < 2 or self.members < 1:
+            raise ConfigError("leaf_size and arity must be at least 2, and members at least 1")
         if self.tuned_weight < 0 or self.sentence_weight < 0:
             raise ConfigError(
                 f"tuned_weight and sentence_weight must not be negative; got {self.tuned_weight} "
@@ -202,9 +198,7 @@ class Member:
     def __init__(self, config: MatchXml, seed: int) -> None:
         self.config, self.seed = config, seed
         self.encoder: Encoder | None = None
-        self.ranker = LinearRanker(
-            solver=config.solver, beam=config.beam, matcher_negatives=config.matcher_negatives, random_state=seed
-        )
+        self.ranker = LinearRanker(solver=config.solver, random_state=seed)
 
     def fit(self, X: Csr, sentences: FloatArray | None, pairs: Csr, labels: IntArray, views: Views, run: Run) -> None:
         own, tuned = pairs[:, labels], None

@@ -30,7 +30,7 @@ temperature 0.05, as in "Dual-Encoders for Extreme Multi-label Classification" (
   with less of it, so that rare labels come up where it costs next to nothing (`rare_weight`).
 - Special tokens of a transformer have no part in attention.
 - `unseen_negatives` is off: labels that nobody has used are read in the auxiliary loss only (`unseen_auxiliary`).
-- A label's text is its name, alternative names and description, cut to `label_tokens`.
+- A label's text is its name, alternative names and description, cut to LABEL_TOKENS.
 Labels that nobody has used are not ranked by `ova-clf` and `lan`: they have no weights.
 """
 
@@ -71,6 +71,7 @@ if TYPE_CHECKING:
 
 LabelSide = Literal["free", "second", "same", "frozen"]
 MOST_HELD_OUT = 1_000  # documents of an evaluation
+LABEL_TOKENS = 64  # of a label's text
 WEIGHED = 100  # labels that their frequency puts in another order; it takes no label's place among them
 
 
@@ -111,7 +112,6 @@ class OfDe(Method):
     learn: Learning = field(default_factory=lambda: Learning(epochs=5.0, batch_size=256))
     weight_decay: float = 0.01  # of layers and transformers
     temperature: float = 0.05
-    label_tokens: int = 64  # of a label's text
     labels_per_batch: int | None = None  # None: 5,000; 500 where a transformer reads them in each step
     hard_negatives: int = 8  # of a document, for attention: half of them its best wrong labels
     pooled_share: float = 0.5  # of the pooled vector's cosine in a score with attention; 0: attention alone
@@ -163,9 +163,10 @@ class OfDe(Method):
                 "temperature must be above 0, auxiliary and weight_decay 0 or more; "
                 f"got {self.temperature}, {self.auxiliary} and {self.weight_decay}"
             )
-        counts = {name: getattr(self, name) for name in ("label_tokens", "shortlist")} | {"labels": self.most_labels}
-        if min(counts.values()) < 1:
-            raise ConfigError(f"label_tokens, shortlist and labels_per_batch must be at least 1; got {counts}")
+        if self.shortlist < 1 or self.most_labels < 1:
+            raise ConfigError(
+                f"shortlist and labels_per_batch must be at least 1; got {self.shortlist} and {self.most_labels}"
+            )
         if self.hard_negatives < 0 or self.evaluations < 0 or self.frequency_weight < 0:
             raise ConfigError(
                 "hard_negatives, evaluations and frequency_weight must be 0 or more; "
@@ -204,7 +205,7 @@ class OfDe(Method):
         rows = by_id[np.diff(data.required_pairs.indptr)[by_id] > 0]
         truth = csr_matrix(data.required_pairs[rows][:, order])
         documents = views.tokens(encoder, run).take(rows)
-        pairs = Pairs(documents, encoder.tokenize(texts, self.label_tokens), truth, n_seen)
+        pairs = Pairs(documents, encoder.tokenize(texts, LABEL_TOKENS), truth, n_seen)
         labels, reader = self._labels(encoder, side, pairs, texts, run)
         ranked = order[:n_seen] if self.label_side == "free" else order
 
@@ -227,7 +228,7 @@ class OfDe(Method):
             super()._with_labels(labels, first)
             return
         texts = [text_of(label) for label in labels.labels[first:]]
-        self.ranker_ = self.ranker_.with_labels(first, *self.reader_.read(texts, self.label_tokens, self.ranker_))
+        self.ranker_ = self.ranker_.with_labels(first, *self.reader_.read(texts, LABEL_TOKENS, self.ranker_))
 
     def _held_out(self, dataset: Dataset) -> tuple[Dataset, Held]:
         """What is trained on, and what evaluations look at."""
@@ -260,7 +261,7 @@ class OfDe(Method):
         reader, vectors = LabelReader.of(encoder), own
         if self.label_encoder:
             other = load_encoder(self._label_encoder, run=run)
-            vectors, reader = other.encode_tokens(other.tokenize(texts, self.label_tokens)), LabelReader.of(other)
+            vectors, reader = other.encode_tokens(other.tokenize(texts, LABEL_TOKENS)), LabelReader.of(other)
             projection = aligned(vectors, own)
         return FrozenLabels(vectors, projection, attention=self.attention), reader
 

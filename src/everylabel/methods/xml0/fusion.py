@@ -17,8 +17,7 @@ Not stated, and what is done:
   The rehearsal also calibrates the base; the final base is fitted on everything and keeps that calibration.
 Deviations:
 - `candidates="all"`: seen labels have the base's probability, unseen ones the share of hits that their mixed score had
-  in the rehearsal. So they are taken for as frequent as the hidden ones; with `unseen_as="rare"` for as frequent as the
-  labels of one document suggest (Good and Turing: their share of the pairs is that of all labels still to come).
+  in the rehearsal. So they are taken for as frequent as the hidden ones.
   `candidates="unseen"` is the paper's setting: only unseen labels are ranked.
 - `search="greedy"` grows a subset instead of trying all (subsets.py): the paper's future work.
 - A label has one vector for fusion, the mean of its texts', by an encoder of its own (`label_encoder`): label texts are
@@ -62,8 +61,9 @@ from everylabel.run import Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.text.matching import require_texts
 from everylabel.text.views import Views
-from everylabel.types import Csr, LongArray, Ranking
+from everylabel.types import LongArray, Ranking
 
+HELD_SHARE, HIDDEN_SHARE = 0.2, 0.2  # of the labelled documents and of the seen labels, in the rehearsal
 MOST_HELD, MOST_HIDDEN = 4_000, 1_000  # documents and labels of the rehearsal
 NO_REHEARSAL = Calibration(np.array([0.0, 1.0]), np.array([0.0, 0.5]))  # too few data: half of the score
 _CHUNK, _CELLS = 256, 1 << 22  # documents and scores that are there at a time: some 100 MB
@@ -99,15 +99,11 @@ class Xml0(Method):
     base_settings: dict[str, Any] = field(default_factory=dict)  # of that method: --set base_settings.leaf_size=100
     encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(lexical=768))
     label_encoder: str = "minilm"  # of labels in fusion: a transformer's name or folder; "": `encoder`, fast for many
-    center: bool = True  # as in `semantic`
     threshold: float = 0.1  # probability above which a seen label takes part
     cap: int = 10  # seen labels of a document that take part, at most
     search: SearchKind = "exhaustive"  # "greedy": faster, a little worse; "full": no search, as in ConSE
     weight: float | None = None  # of fusion, from 0 to 1; None: chosen in the rehearsal
     candidates: Literal["all", "unseen"] = "all"
-    unseen_as: Literal["hidden", "rare"] = "hidden"  # how frequent unseen labels are taken for, beside seen ones
-    held_share: float = 0.2  # of the labelled documents, in the rehearsal
-    hidden_share: float = 0.2  # of the seen labels, in the rehearsal
 
     @classmethod
     def cost(cls, facts: Facts) -> Work:
@@ -134,9 +130,6 @@ class Xml0(Method):
             raise ConfigError(f"threshold is a probability, from 0 to 1; got {self.threshold}")
         if self.weight is not None and not 0 <= self.weight <= 1:
             raise ConfigError(f"weight must be from 0 to 1, or none to have it chosen; got {self.weight}")
-        for key in ("held_share", "hidden_share"):
-            if not 0 < getattr(self, key) < 1:
-                raise ConfigError(f"{key} must be above 0 and below 1; got {getattr(self, key)}")
 
     def new_base(self) -> Method:
         cls = method_class(self.base)
@@ -190,7 +183,7 @@ class Xml0(Method):
         require_texts(dataset.documents)
         labels = dataset.labels
         views = Views.in_run(dataset.documents, run)
-        tower = Tower.load(self.encoder, views, labels, self.random_state, center=self.center, run=run)
+        tower = Tower.load(self.encoder, views, labels, self.random_state, center=True, run=run)
         reader = tower.encoder if not self.label_encoder else load_encoder(self._label_encoder, run=run)
         self.reader_ = reader.state() if self.label_encoder else {}
         vectors = label_vectors(reader, labels)
@@ -218,7 +211,7 @@ class Xml0(Method):
         self, dataset: Dataset, candidates: Callable[[LongArray], Candidates], run: Run
     ) -> Calibration | None:
         """Chooses the weight, learns what a mixed score is worth, and returns the base's calibration."""
-        parts = rehearsal_of(dataset, self.held_share, self.hidden_share, self.random_state)
+        parts = rehearsal_of(dataset, HELD_SHARE, HIDDEN_SHARE, self.random_state)
         if parts is None:
             return None
         train, held, hidden = parts
@@ -238,8 +231,6 @@ class Xml0(Method):
         top = self._best(scores, np.arange(len(asked)), CALIBRATION_DEPTH)
         there = top.ids >= 0
         self.unseen_ = Calibration.of_pairs(top.scores[there], contains(truth, top.ids)[there])
-        if self.unseen_as == "rare":
-            self.unseen_ = shifted(self.unseen_, rate_of_unseen(dataset.counts, len(dataset)), rate_of(truth))
         return base.calibration_
 
     def _others(self, dataset: Dataset) -> LongArray:
@@ -345,23 +336,6 @@ def rehearsal_of(
     if kept.nnz == 0 or without.required_pairs[held][:, np.flatnonzero(train.counts)].nnz == 0:
         return None
     return train, dataset.subset(held), hidden
-
-
-def rate_of(pairs: Csr) -> float:
-    """Pairs for each document and label; never quite 0."""
-    return float((pairs.nnz + 0.5) / (pairs.shape[0] * pairs.shape[1] + 1))
-
-
-def rate_of_unseen(counts: LongArray, n_docs: int) -> float:
-    """The same for labels without documents, by Good and Turing: together as many pairs as labels of one document."""
-    return (int((counts == 1).sum()) + 0.5) / (n_docs * int((counts == 0).sum()) + 1)
-
-
-def shifted(learned: Calibration, rate: float, learned_rate: float) -> Calibration:
-    """The probabilities where hits are as frequent as `rate`, not `learned_rate`: their odds change by as much."""
-    factor = min(1.0, rate / learned_rate)  # unseen labels are never taken for more frequent than hidden ones
-    odds = factor * learned.probabilities / (1 - learned.probabilities)
-    return Calibration(learned.scores, odds / (1 + odds))
 
 
 def ranked_of(method: Method, views: Views, k: int, seen: Any) -> Ranking:

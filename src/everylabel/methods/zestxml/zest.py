@@ -49,6 +49,11 @@ _START = 5.0  # margin of a perfect match before anything is learned
 _START_OWN = 1.0  # of the label's own feature
 _START_BIAS = -3.0
 _ROUNDS = 2  # shortlists: of the associations, then of what was learned
+_SAME_WORD = 2.0  # start of a label word's own entry; all others of it together have length 1
+_NEGATIVES = 20  # of a document from the shortlist, and half as many at random
+_PLAIN_SHARE = 0.5  # of the pairs, learned without the label's own feature
+_RATE = 0.03
+_COST_POSITIVE = 2.0  # loss weight of true pairs
 
 
 class Table(NamedTuple):
@@ -79,12 +84,7 @@ class ZestXml(Method):
     tfidf: TfidfConfig = field(default_factory=TfidfConfig)
     language: str = "en"  # whose base forms and function words; "none": words as they are
     entries: int = 200  # document words for each label word
-    same_word: float = 2.0  # start of a label word's own entry; all others of it together have length 1
-    negatives: int = 20  # of a document from the shortlist, and half as many at random
-    plain_share: float = 0.5  # of the pairs, learned without the label's own feature
     epochs: int = 3  # passes over the pairs, for each of two shortlists
-    lr: float = 0.03
-    cost_positive: float = 2.0  # loss weight of true pairs
 
     @classmethod
     def cost(cls, facts: Facts) -> Work:
@@ -97,16 +97,8 @@ class ZestXml(Method):
     def check(self) -> None:
         self.tfidf.check()
         check_language(self.language)
-        if self.entries < 1 or self.negatives < 1 or self.epochs < 1:
-            raise ConfigError(
-                f"entries, negatives and epochs must be at least 1; got {self.entries}, {self.negatives} "
-                f"and {self.epochs}"
-            )
-        if min(self.lr, self.cost_positive, self.same_word) <= 0 or not 0 <= self.plain_share <= 1:
-            raise ConfigError(
-                f"lr, cost_positive and same_word must be above 0 and plain_share from 0 to 1; got {self.lr}, "
-                f"{self.cost_positive}, {self.same_word} and {self.plain_share}"
-            )
+        if self.entries < 1 or self.epochs < 1:
+            raise ConfigError(f"entries and epochs must be at least 1; got {self.entries} and {self.epochs}")
 
     @property
     def base_form_language(self) -> str:
@@ -121,7 +113,7 @@ class ZestXml(Method):
         X, n_words = hstack([X, self._label_words(read)], format="csr"), X.shape[1]
         own = self.words_.n_terms  # the first label feature that is a label itself
         same = same_words(own, n_words, (Z.shape[1], X.shape[1]))
-        table = associated(X, ordered.required_pairs, Z, same * np.float32(self.same_word), own, self.entries, run)
+        table = associated(X, ordered.required_pairs, Z, same * np.float32(_SAME_WORD), own, self.entries, run)
         rng = np.random.default_rng(self.random_state)
         for _ in range(_ROUNDS):
             table = self._learned(X, ordered.required_pairs, Z, table, same, own, rng, run)
@@ -173,7 +165,7 @@ class ZestXml(Method):
         bias = np.array([table.bias, 1.0])
         with run.task("label words", self.epochs) as advance:
             for _ in range(self.epochs):
-                plain = rng.random(len(candidates[1])) < self.plain_share
+                plain = rng.random(len(candidates[1])) < _PLAIN_SHARE
                 learn_pairs(
                     labelled[rng.permutation(len(labelled))],
                     parts(X),
@@ -184,9 +176,9 @@ class ZestXml(Method):
                     parts(weights),
                     squares,
                     bias,
-                    np.float32(self.lr),
+                    np.float32(_RATE),
                     X.shape[1],
-                    self.cost_positive,
+                    _COST_POSITIVE,
                 )
                 advance(1)
         new = squares == untouched
@@ -199,14 +191,14 @@ class ZestXml(Method):
     def _candidates(self, X: Csr, pairs: Csr, Z: Csr, table: Table, rng: np.random.Generator) -> Any:
         """(indptr, labels, hits): each document's labels, the best wrong ones and some at random; all of them seen."""
         seen = np.unique(pairs.indices)
-        most = self.negatives + int(np.diff(pairs.indptr).max())
+        most = _NEGATIVES + int(np.diff(pairs.indptr).max())
         tables = RankingTables(by_document_words(table), csr_matrix(Z[seen].T))
         found = tables.ranked(X, table.bias, min(len(seen), most))
         ids = np.where(found.ids >= 0, seen[found.ids], -1)
         wrong = np.where(contains(pairs, ids), -1, ids)
         place = np.where(wrong >= 0, np.cumsum(wrong >= 0, axis=1), 0)
-        rows, columns = np.nonzero((place > 0) & (place <= self.negatives))
-        random = rng.choice(seen, (len(ids), max(1, self.negatives // 2)))
+        rows, columns = np.nonzero((place > 0) & (place <= _NEGATIVES))
+        random = rng.choice(seen, (len(ids), max(1, _NEGATIVES // 2)))
         at = (
             np.concatenate([rows, np.repeat(np.arange(len(random)), random.shape[1])]),
             np.concatenate([wrong[rows, columns], random.ravel()]),
