@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.listening import Recorder
 
+from everylabel.machine import REFERENCE
+from everylabel.methods import facts
 from everylabel.run import Run
 from everylabel.tagger.clock import Clock
 from everylabel.tagger.tagger import Tagger
@@ -78,21 +81,14 @@ def test_each_kind_of_work_is_as_fast_as_it_was_before(time: Time) -> None:
     assert not clock.has_time_for(300, rest=400, kind="solving")
 
 
-class Lines:
-    """What is said."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def start(self, name: str, total: int | None) -> object:
-        return name, total
-
-    def advance(self, key: object, amount: int) -> None: ...
-
-    def finish(self, key: object) -> None: ...
-
-    def say(self, message: str) -> None:
-        self.lines.append(message)
+def test_what_an_earlier_run_has_spent_is_a_cost_and_says_nothing_of_the_speed(time: Time) -> None:
+    costs: dict[str, float] = {}
+    clock = Clock(600.0, costs, time.now)
+    with clock.watch("svm", 100.0) as watched:
+        time.passes(1)
+        watched.before = 90.0
+    assert costs == {"svm": 91.0}
+    assert not clock.has_time_for(1_000)  # a machine that did it in a second could
 
 
 def test_a_tagger_that_is_late_has_the_best_experts_and_says_what_it_left_out(
@@ -107,25 +103,27 @@ def test_a_tagger_that_is_late_has_the_best_experts_and_says_what_it_left_out(
         real(self, dataset, run)
 
     monkeypatch.setattr(NearestNeighbours, "_fit", slow)
-    said = Lines()
+    said = Recorder()
     tagger = Tagger(experts=("tfidf", "knn", "svm"), budget="30m")
     tagger.fit(corpus.train.subset(range(40)), run=Run(said, clock=time.now))
     assert list(tagger.experts_) == tagger.plan_.names == ["tfidf", "knn"]
     assert "left out while fitting" in dict(tagger.plan_.left_out)["svm"]
-    assert any(line.startswith("svm: left out while fitting") for line in said.lines)
+    assert any(line.startswith("svm: left out while fitting") for line in said.said)
     assert tagger.costs_["knn"] >= 10_000
     assert tagger.rank(["the sea"], 5).ids[0, 0] >= 0
 
 
 def test_experts_for_which_there_was_no_time_by_estimate_are_fitted_if_the_others_were_faster(
-    time: Time, corpus: Any
+    time: Time, corpus: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """On a machine as fast as that of the estimates."""
+    monkeypatch.setattr(facts, "speeds", lambda **_: REFERENCE)
     few = corpus.train.subset(range(40))
-    tagger, said = Tagger(budget="4s", without=("semantic", "hybrid")), Lines()
+    tagger, said = Tagger(budget="4s", without=("semantic", "hybrid")), Recorder()
     spare = {choice.name for choice in tagger.plan(few).spare}
     assert spare
     tagger.fit(few, run=Run(said, clock=time.now))
     assert spare <= set(tagger.experts_)
     assert tagger.plan_.spare == ()
     assert tagger.plan_.names == list(tagger.experts_)
-    assert {line.split(":")[0] for line in said.lines if "there is time for it" in line} == spare
+    assert {line.split(":")[0] for line in said.said if "there is time for it" in line} == spare

@@ -218,9 +218,9 @@ def test_much_that_was_learned_makes_a_full_fit_due(copied: Copy, corpus: Any) -
 
 def test_what_cannot_be_learned_changes_nothing(copied: Copy, corpus: Any) -> None:
     tagger, texts = copied(), corpus.test.documents.texts[:10]
-    before, history, counts = tagger.rank(texts, 20), tagger.history(), tagger.counts_.copy()
     known = tagger.labels_[0].id
-    tagger.hidden_[1] = True  # a label that was removed
+    tagger.remove_labels([tagger.labels_[1].id])
+    before, history, counts, model = tagger.rank(texts, 20), tagger.history(), tagger.counts_.copy(), tagger.model_
     for wrong, message in (
         ([("text", [known, "nowhere"])], r"label 'nowhere' is not in the vocabulary.*nothing was learned.*add_labels"),
         ([("text", [tagger.labels_[1].id])], "is not in the vocabulary.*nothing was learned"),
@@ -228,13 +228,13 @@ def test_what_cannot_be_learned_changes_nothing(copied: Copy, corpus: Any) -> No
     ):
         with pytest.raises(DataError, match=message):
             tagger.learn(wrong)
-    tagger.hidden_[1] = False
     bag = Documents(["0"], [""], [""], csr_matrix(np.ones((1, 3), np.float32)))
     with pytest.raises(DataError, match="bag of words"):
         tagger.learn(Dataset(bag, tagger.labels_, pairs_from_lists([[0]], len(tagger.labels_))))
     assert_identical(tagger.rank(texts, 20), before)
     assert tagger.history() == history
     np.testing.assert_array_equal(tagger.counts_, counts)
+    assert tagger.model_ is model
 
 
 def test_a_document_of_which_nobody_knows_a_word_can_be_learned(readers: Tagger) -> None:
@@ -338,7 +338,7 @@ def test_with_a_dev_split(corpus: Any) -> None:
     for useless in (foreign, dev.without_pairs(), dev.subset([])):
         tagger = Tagger(experts=SMALL).fit(train.subset(range(30)), useless)
         assert tagger.plan_.rehearsal == "folds"
-        assert "dev_" not in vars(tagger)
+        assert not hasattr(tagger, "dev_")
 
 
 def test_a_large_dev_split_of_labels_that_there_are_not(corpus: Any) -> None:

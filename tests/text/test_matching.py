@@ -12,6 +12,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from everylabel.data.dataset import Documents, Label, LabelSet
 from everylabel.errors import ConfigError, DataError
+from everylabel.linear.nearest import InvertedLists
 from everylabel.text.matching import LabelMatcher, MatchConfig, label_texts
 from everylabel.text.views import Views
 
@@ -171,6 +172,64 @@ def test_against_scikit_learn(ngrams: int) -> None:
     found = scores_of(matcher, documents, 50)
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert (expected > 0).sum() > 500
+
+
+# --- labels that come after the fit
+
+
+@pytest.mark.parametrize("bm25", [None, (3.0, 0.75)])
+@pytest.mark.parametrize("title_weight", [0.0, 2.0])
+def test_added_labels_stand_in_one_ranking_with_the_others(
+    bm25: tuple[float, float] | None, title_weight: float
+) -> None:
+    """By hand: a document's vector is made of the words of the fit and of those that only added labels have, which
+    count as the rarest word does; so it is that of one vocabulary with these idf."""
+    config = MatchConfig(language="none", ngrams=1, title_weight=title_weight)
+    first, later = ["sea law", "wine tax"], ["wine cellar", "sea", "cellar door"]
+    documents = views_of(["sea law wine", "the cellar of the wine wine", "a door", "tax"], ["", "wine", "cellar", ""])
+    fitted = LabelMatcher(config, bm25).fit(documents, named(*first))
+    wider = fitted.with_labels(named(*first, *later), 2)
+    names = ["cellar", "door", "law", "sea", "tax", "wine"]
+    idf = dict(zip(fitted.words_.names_, fitted.words_.idf_, strict=True))
+    largest = max(idf.values())
+    both = LabelMatcher(config, bm25)
+    vocabulary = both._vocabulary().fit([*first, *later])
+    assert vocabulary.names_ == names
+    both.words_ = vocabulary.weighed_by(np.array([idf.get(name, largest) for name in names]))
+    both.mean_length_ = fitted.mean_length_
+    texts, owners = label_texts(named(*first, *later))
+    both.lists_ = InvertedLists.of(both.words_.transform(texts), owners)
+    np.testing.assert_allclose(scores_of(wider, documents, 5), scores_of(both, documents, 5), atol=1e-6)
+    assert wider.rank(views_of(["cellar"]), 5).ids[0, :2].tolist() == [2, 4]
+    alone = wider.rank_added(documents, 5)
+    assert set(np.unique(alone.ids).tolist()) == {-1, 2, 3, 4}
+    assert scores_of(wider, documents, 5)[0, 3] == pytest.approx(float(alone.scores[0][alone.ids[0] == 3][0]))
+
+
+def test_a_matcher_with_more_labels_is_another_one() -> None:
+    """The old one ranks as before; nothing of it is copied, and one label at a time is as good as all at once."""
+    documents = views_of(["sea law wine", "wine cellar", "penguins"])
+    names = ["sea law", "wine tax", "wine cellar", "penguin colony"]
+    fitted = LabelMatcher(MatchConfig()).fit(documents, named(*names[:2]))
+    before = scores_of(fitted, documents, 2)
+    once = fitted.with_labels(named(*names[:3]), 2)
+    twice, both = once.with_labels(named(*names), 2), fitted.with_labels(named(*names), 2)
+    np.testing.assert_array_equal(scores_of(twice, documents, 4), scores_of(both, documents, 4))
+    np.testing.assert_array_equal(scores_of(fitted, documents, 2), before)
+    assert twice.lists_ is once.lists_ is fitted.lists_
+    assert twice.words_ is fitted.words_
+    assert scores_of(twice, documents, 4)[2, 3] > 0
+    again = LabelMatcher(MatchConfig()).restore("m", twice.state("m"))
+    np.testing.assert_array_equal(scores_of(again, documents, 4), scores_of(twice, documents, 4))
+
+
+def test_a_word_that_only_an_added_label_has_is_as_rare_as_the_rarest() -> None:
+    documents = views_of(["sea law", "sea", "sea tax"])
+    fitted = LabelMatcher(PLAIN).fit(documents, named("sea law"))
+    wider = fitted.with_labels(named("sea law", "penguin tax"), 1)
+    assert [fitted.rarity(word) for word in ("law", "penguin")] == [1, 0]
+    assert 0 < fitted.rarity("sea") == wider.rarity("sea") < 1
+    assert [wider.rarity(word) for word in ("law", "penguin", "tax", "nothing")] == [1, 1, 1, 0]
 
 
 def test_labels_without_a_word_are_never_found() -> None:
