@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from everylabel.encoders.static import StaticEncoder
 from everylabel.encoders.static_module import StaticModule
 from everylabel.encoders.table import LEXICAL_LENGTH, random_signs
 from everylabel.errors import ConfigError
+from everylabel.mapping import is_mapped
 from everylabel.vectors import unit_rows
 
 TEXTS = ["fish in the sea and fish and fish", "customs law of the european union", "milk"]
@@ -157,3 +161,99 @@ def test_random_signs_are_always_the_same() -> None:
 def test_lexical_dimensions_are_not_negative() -> None:
     with pytest.raises(ConfigError, match="lexical must not be negative"):
         EncoderConfig(lexical=-1).check()
+
+
+# --- the base and its factors
+
+
+def factors_of(encoder: StaticEncoder, seed: int = 0) -> Any:
+    return np.random.default_rng(seed).uniform(0.5, 9, encoder.table.n_rows).astype(np.float32)
+
+
+@pytest.mark.parametrize("lexical", [0, 7, 32, 70])
+def test_factors_are_applied_to_the_last_bit(made_folder: Path, lexical: int) -> None:
+    """As if the table had been multiplied by them: a model ranks as one that was saved with its table did."""
+    plain = StaticEncoder.load(EncoderConfig(teacher=str(made_folder), lexical=lexical))
+    factors = factors_of(plain)
+    texts = [*TEXTS, "", "wine and milk and wine", "x y z " * 40]
+    table = plain.table.whole() * factors[:, None]
+    if lexical:
+        lengths = np.linalg.norm(plain.table.dense, axis=1, keepdims=True).astype(np.float32)
+        signs = LEXICAL_LENGTH * lengths * random_signs(len(lengths), lexical)
+        np.testing.assert_array_equal(table[:, -lexical:], signs * factors[:, None])
+    scaled = plain.scaled(factors)
+    np.testing.assert_array_equal(scaled.table.whole(), table)
+    tokens = scaled.tokenize(texts)
+    np.testing.assert_array_equal(scaled.table.sums(tokens), StaticModule.of(table.copy()).eval()(tokens).detach())
+
+
+def test_a_weighed_encoder_is_saved_as_its_factors(static: StaticEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    weighed = static.weighed(static.tokenize(["fish and law", "fish", "the sea"]))
+    df = {"fish": 2, "law": 1, "milk": 0}
+    for word, n in df.items():
+        factor = weighed.table.factors[static.tokenizer.vocabulary[word]]
+        assert factor == pytest.approx(np.log(4 / (1 + n)) + 1)
+    state = weighed.state()
+    assert set(state) == {"fingerprint", "factors"}
+    assert state["factors"].shape == (static.table.n_rows,)
+    assert state["fingerprint"] == static.fingerprint != weighed.fingerprint
+    monkeypatch.setattr("everylabel.encoders.distil.find_folder", None)  # the cache has the base: no teacher is needed
+    again = StaticEncoder.restore(static.config, state)
+    assert again.fingerprint == weighed.fingerprint
+    np.testing.assert_array_equal(again.encode(TEXTS), weighed.encode(TEXTS))
+    assert np.abs(again.encode(TEXTS) - static.encode(TEXTS)).max() > 1e-3
+
+
+def test_encoders_of_a_process_share_one_base(static: StaticEncoder, made_folder: Path) -> None:
+    other = StaticEncoder.load(EncoderConfig(teacher=str(made_folder), max_tokens=9)).scaled(factors_of(static))
+    wide = StaticEncoder.load(EncoderConfig(teacher=str(made_folder), lexical=64))
+    assert other.table.dense is static.table.dense is wide.table.dense
+    assert is_mapped(static.table.dense)
+    assert other.tokenizer is static.tokenizer
+
+
+def test_a_trained_table_is_its_own(static: StaticEncoder) -> None:
+    """The base and whoever shares it stay as they are; the encoder itself is another from the first step on."""
+    weighed = static.scaled(factors_of(static))
+    before, name = weighed.encode(TEXTS), weighed.fingerprint
+    base = static.table.dense.copy()
+    with torch.no_grad():
+        weighed.module.embedding.weight.add_(0.5)
+    assert np.abs(weighed.encode(TEXTS) - before).max() > 1e-3
+    assert weighed.fingerprint != name
+    assert set(weighed.state()) == {"fingerprint", "embedding", "tokenizer"}
+    np.testing.assert_array_equal(static.table.dense, base)
+    again = StaticEncoder.restore(weighed.config, weighed.state())
+    assert again.fingerprint == weighed.fingerprint
+    np.testing.assert_array_equal(again.encode(TEXTS), weighed.encode(TEXTS))
+
+
+def test_asking_for_the_module_trains_nothing(static: StaticEncoder) -> None:
+    weighed = static.scaled(factors_of(static))
+    name, before = weighed.fingerprint, weighed.encode(TEXTS)
+    module = weighed.module.train()
+    np.testing.assert_array_equal(module.embedding.weight.detach(), weighed.table.whole())
+    np.testing.assert_array_equal(weighed.encode(TEXTS), before)
+    assert weighed.fingerprint == name
+    assert set(weighed.state()) == {"fingerprint", "factors"}
+    assert weighed.module is module
+
+
+def test_encoding_needs_no_torch(static: StaticEncoder, made_folder: Path, cache_folder: Path, tmp_path: Path) -> None:
+    """Loading, weighing, encoding and saving, in a fresh process."""
+    expected = static.weighed(static.tokenize(TEXTS)).encode(TEXTS)
+    script = (
+        "import sys, numpy as np\n"
+        "from everylabel.encoders.base import EncoderConfig\n"
+        "from everylabel.encoders.build import load_encoder, restore_encoder\n"
+        f"config = EncoderConfig(teacher={str(made_folder)!r})\n"
+        f"encoder = load_encoder(config, {TEXTS!r})\n"
+        "again = restore_encoder(config, encoder.state())\n"
+        f"np.save({str(tmp_path / 'found.npy')!r}, again.encode({TEXTS!r}))\n"
+        "print([name for name in ('torch', 'transformers', 'sentence_transformers') if name in sys.modules])\n"
+    )
+    environment = {**os.environ, "EVERYLABEL_CACHE": str(cache_folder)}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[]"
+    np.testing.assert_array_equal(np.load(tmp_path / "found.npy"), expected)

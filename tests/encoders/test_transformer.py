@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +69,60 @@ def test_int8_is_kept_and_a_damaged_file_is_made_again(
     other = load(made_folder)
     other.module.load_state_dict(encoder.module.state_dict())
     np.testing.assert_array_equal(encoder.encode(TEXTS), other.encode(TEXTS))  # trained: int8 is no longer it
+
+
+def test_exporting_leaves_the_logging_and_the_warnings_of_others_alone(made_folder: Path) -> None:
+    """Other threads log and warn while a model is exported: all of it is heard, and nothing is left behind."""
+    pytest.importorskip("onnxruntime")
+    from everylabel.encoders import onnx
+
+    root, heard = logging.getLogger(), []
+    handler = logging.Handler()
+    handler.emit = lambda record: heard.append(record.getMessage())  # type: ignore[method-assign]
+    before = [root.manager.disable, root.level, list(root.handlers), list(warnings.filters)]
+    transformer, usual, inside = load(made_folder).module.transformer, onnx._fuse, []
+
+    def fuse(*args: object) -> None:
+        def other() -> None:
+            logging.getLogger("somebody").error("said")
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                warnings.warn("of another thread", UserWarning, stacklevel=1)
+            inside.extend(str(warning.message) for warning in caught)
+
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+        inside.append(root.manager.disable)
+        usual(*args)  # type: ignore[arg-type]
+
+    root.addHandler(handler)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(onnx, "_fuse", fuse)
+            assert onnx.export(transformer)
+    finally:
+        root.removeHandler(handler)
+    assert heard == ["said"]
+    assert inside == ["of another thread", before[0]]
+    assert [root.manager.disable, root.level, list(root.handlers), list(warnings.filters)] == before
+    with pytest.warns(UserWarning, match="of this thread"):
+        warnings.warn("of this thread", UserWarning, stacklevel=1)
+
+
+def test_warnings_are_silent_in_one_thread_only(recwarn: pytest.WarningsRecorder) -> None:
+    from everylabel.encoders import onnx
+
+    def other() -> None:
+        warnings.warn("heard", UserWarning, stacklevel=1)
+
+    warnings.simplefilter("always")
+    with onnx._silent():
+        warnings.warn("not heard", UserWarning, stacklevel=1)
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+    assert [str(warning.message) for warning in recwarn] == ["heard"]
 
 
 def test_states_agree_with_mean_pooling(made_folder: Path) -> None:

@@ -191,6 +191,38 @@ def test_names_are_never_shared(tmp_path: Path) -> None:
     assert names == ["a-2", "a", "a-3", "a-4", "a-2-2", "training", "training-2", "training-3"]
 
 
+def test_jobs_side_by_side_have_names_of_their_own(tmp_path: Path) -> None:
+    """Whatever the order in which they begin: each finds its own training again."""
+    alone = {name: uninterrupted(seed=seed)[0] for name, seed in (("first", 3), ("second", 4))}
+
+    def work(run: Run, name: str, stop: int) -> Problem:
+        problem = Problem()
+        for step in problem.run(run=run.within(name), seed=3 if name == "first" else 4):
+            if step.number == stop:
+                break
+        return problem
+
+    for stop, order in ((5, ("first", "second")), (12, ("second", "first"))):
+        with checkpointing(tmp_path / "kept", "key", tmp_path / "curves") as checkpoints:
+            found = {name: work(Run(checkpoints=checkpoints), name, stop) for name in order}
+    assert all(same(found[name].weights(), alone[name]) for name in alone)
+    files = [curve.relative_to(tmp_path / "kept").as_posix() for curve in checkpoints.curves]
+    assert sorted(files) == ["first/training.jsonl", "second/training.jsonl"]
+    for file in files:
+        assert (tmp_path / "curves" / file).read_text() == (tmp_path / "kept" / file).read_text()
+        assert [json.loads(line)["step"] for line in (tmp_path / "kept" / file).open()] == list(range(1, 13))
+
+
+def test_a_part_is_one_however_often_it_is_asked_for(tmp_path: Path) -> None:
+    with checkpointing(tmp_path, lambda: "key") as checkpoints:
+        part = checkpoints.within("a/b: c")
+        assert part is checkpoints.within("a/b: c")
+        assert part.folder == tmp_path / "a-b-c"
+        assert part.identity({}) == checkpoints.identity({})
+        names = [place.stage("training", {}).name for place in (part, part, checkpoints, part.within("deeper"))]
+    assert names == ["training", "training-2", "training", "training"]
+
+
 def test_batches_that_cannot_be_saved_are_found_at_once(tmp_path: Path) -> None:
     problem = Problem()
     problem.batches.state_dict = lambda: {"rng": object()}  # type: ignore[method-assign]

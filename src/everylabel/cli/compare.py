@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import Data, Json, OnBadRow, Plots, Quiet, Split
+from everylabel.cli.options import Data, Device, Json, OnBadRow, Plots, Quiet, Split, use_device
 from everylabel.cli.output import draw, print_json
 from everylabel.cli.progress import progress
 
@@ -27,6 +27,7 @@ def compare(
     json: Json = False,
     plots: Plots = None,
     on_bad_row: OnBadRow = "error",
+    device: Device = None,
     quiet: Quiet = False,
 ) -> None:
     """Fit each method on the training documents, evaluate it, and test its difference from the first one.
@@ -42,6 +43,7 @@ def compare(
     from everylabel.workflow.pictures import ready_to_draw
     from everylabel.workflow.settings import configured
 
+    use_device(device)
     names = [name.strip() for name in methods.split(",") if name.strip()]
     if not names or len(set(names)) != len(names):
         raise typer.BadParameter(

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import Budget, Config, Data, NoPairs, OnBadRow, Quiet, Settings, Split
+from everylabel.cli.options import (
+    Budget,
+    Config,
+    Data,
+    Device,
+    NoPairs,
+    OnBadRow,
+    Quiet,
+    Settings,
+    Split,
+    use_device,
+)
 from everylabel.cli.output import note
 from everylabel.cli.progress import progress, spoken_seconds
 from everylabel.cli.settings import chosen_method
@@ -54,6 +65,7 @@ def fit(
             help="Hold out a random share of the documents to calibrate on, instead of the dev split.",
         ),
     ] = None,
+    device: Device = None,
     quiet: Quiet = False,
 ) -> None:
     """Fit a method on the training documents and write the model.
@@ -69,6 +81,7 @@ def fit(
     from everylabel.workflow.fit import kept_training
     from everylabel.workflow.training import TrainingSource
 
+    use_device(device)
     if no_calibrate and calibrate_share is not None:
         raise typer.BadParameter("contradicts --no-calibrate: give one of them", param_hint="--calibrate-share")
     chosen = chosen_method(method, config, settings, budget)  # a typo is found before the data are read

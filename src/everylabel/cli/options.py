@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -36,6 +37,15 @@ Budget = Annotated[
     ),
 ]
 
+Device = Annotated[
+    str | None,
+    typer.Option(
+        "--device",
+        metavar="NAME",
+        help="Where torch trains and encodes: auto, cpu, cuda, cuda:1. [default: $EVERYLABEL_DEVICE, else a GPU if any]",
+    ),
+]
+
 # What cannot be seen from the data itself; `convert` to the native layout once, and no other command needs them.
 Format = Annotated[
     str | None, typer.Option("--format", metavar="NAME", help="Format of the data. [default: by looking at it]")
@@ -49,3 +59,12 @@ LabelSeparator = Annotated[
     str, typer.Option("--label-separator", metavar="TEXT", help="CSV, Parquet: what stands between two labels.")
 ]
 Language = Annotated[str, typer.Option("--language", metavar="CODE", help="Language of the names in the vocabulary.")]
+
+
+def use_device(name: str | None) -> None:
+    """For the whole process: what a method's own settings leave open (`device="auto"`) is this one."""
+    from everylabel.encoders.device import VARIABLE, check_device
+
+    if name is not None:
+        check_device(name)
+        os.environ[VARIABLE] = name

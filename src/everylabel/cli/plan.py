@@ -5,7 +5,19 @@ from __future__ import annotations
 import typer
 
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import Budget, Config, Data, Json, NoPairs, OnBadRow, Quiet, Settings, Split
+from everylabel.cli.options import (
+    Budget,
+    Config,
+    Data,
+    Device,
+    Json,
+    NoPairs,
+    OnBadRow,
+    Quiet,
+    Settings,
+    Split,
+    use_device,
+)
 from everylabel.cli.output import print_json
 from everylabel.cli.progress import progress
 from everylabel.cli.settings import chosen_method
@@ -21,6 +33,7 @@ def plan(
     no_pairs: NoPairs = False,
     json: Json = False,
     on_bad_row: OnBadRow = "error",
+    device: Device = None,
     quiet: Quiet = False,
 ) -> None:
     """Print which methods `everylabel fit` would use for the data, in which time, and why; nothing is trained.
@@ -33,6 +46,7 @@ def plan(
     from everylabel.workflow.settings import is_tagger
     from everylabel.workflow.training import TrainingSource
 
+    use_device(device)
     tagger = chosen_method(None, config, settings, budget)
     if not is_tagger(tagger):
         raise typer.BadParameter(f"only a tagger has a plan, and the method is {tagger.name!r}", param_hint="--config")
