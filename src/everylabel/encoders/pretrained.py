@@ -7,6 +7,7 @@ import hashlib
 import importlib
 import os
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -91,7 +92,7 @@ def load_sentence_transformer(folder: Path) -> Any:
     for weights in folder.rglob("pytorch_model.bin"):
         if not (weights.parent / "model.safetensors").is_file():
             raise ConfigError(f"{weights}: is a pickle and is not read; save the model again as safetensors")
-    with _no_bars():
+    with _loading, _no_bars():
         try:
             return library.SentenceTransformer(
                 str(folder),
@@ -102,6 +103,9 @@ def load_sentence_transformer(folder: Path) -> Any:
             )
         except (OSError, ValueError, KeyError, ImportError) as error:
             raise ConfigError(f"{folder}: cannot be loaded as a sentence-transformers model ({error})") from error
+
+
+_loading = threading.Lock()  # whether bars are drawn is said for the whole process
 
 
 @contextmanager

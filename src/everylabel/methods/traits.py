@@ -30,7 +30,7 @@ class Traits:
     label_by_label: bool = False  # learned independently of each other: a hidden label is just not ranked
     needs_texts: bool = True  # a bag of words is nothing to it
     needs_torch: bool = False
-    uses_all_cores: bool = True  # False: a fit is mostly serial, so several are run side by side
+    uses_all_cores: bool = True  # False: a part of a fit is serial, so that several are faster side by side
     worth: int | None = None  # place in the order in which a plan takes experts; None: only when asked for
     worth_alone: int | None = None  # the same where there are no pairs, and one method does it all
     most_of_budget: float = 1.0  # share of the time above which it is not worth it

@@ -96,6 +96,7 @@ class OfDe(Method):
         reads_label_texts=True,
         ranks_unseen=True,
         needs_torch=True,
+        uses_all_cores=False,
         worth=70,
         least_documents=FEW_DOCUMENTS,
         reads_sentences=10,

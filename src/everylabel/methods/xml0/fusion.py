@@ -90,6 +90,7 @@ class Xml0(Method):
         reads_label_texts=True,
         ranks_unseen=True,
         needs_torch=True,
+        uses_all_cores=False,
         worth=80,
         least_documents=FEW_DOCUMENTS,
         most_labels=MANY_LABELS,
