@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from everylabel.methods.facts import Facts, Work
 from everylabel.methods.traits import Traits
 from everylabel.run import Run
 from everylabel.text.views import Views
-from everylabel.types import Ranking
+from everylabel.types import LongArray, Ranking
 
 
 @dataclass(kw_only=True)
@@ -32,12 +33,16 @@ class Popularity(Method):
         pass  # the counts that every method keeps are all there is to learn
 
     def _rank(self, views: Views, k: int) -> Ranking:
-        best = np.lexsort((np.arange(len(self.counts_)), -self.counts_))[:k]
+        best = self._by_frequency[:k]
         scores = (self.counts_[best] / max(self.n_train_, 1)).astype(np.float32)
-        seen = scores > 0
-        ids = np.where(seen, best, -1).astype(np.int32)
-        scores = np.where(seen, scores, -np.inf).astype(np.float32)
-        return Ranking(np.tile(ids, (len(views), 1)), np.tile(scores, (len(views), 1)))
+        found = Ranking(best.astype(np.int32)[None], scores[None]).top(k)
+        return Ranking(*(np.tile(part, (len(views), 1)) for part in found))
+
+    @cached_property
+    def _by_frequency(self) -> LongArray:
+        """Labels with documents, the most frequent first; those that are added later have none."""
+        seen = np.flatnonzero(self.counts_ > 0)
+        return seen[np.lexsort((seen, -self.counts_[seen]))]
 
     def _state(self) -> State:
         return {}
