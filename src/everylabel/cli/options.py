@@ -42,7 +42,7 @@ Device = Annotated[
     typer.Option(
         "--device",
         metavar="NAME",
-        help="Where torch trains and encodes: auto, cpu, cuda, cuda:1. [default: $EVERYLABEL_DEVICE, else a GPU if any]",
+        help="Where torch works: auto, cpu, cuda, cuda:1. [default: $EVERYLABEL_DEVICE, else a GPU if there is one]",
     ),
 ]
 

@@ -13,7 +13,10 @@ from numba import njit
 
 _FREE = np.int32(-1)
 _SPREAD = np.uint32(2654435769)  # of Fibonacci hashing
-_ROWS = 64
+_DE_BRUIJN = np.uint32(0x077CB531)  # by which a number with one bit is told by its five highest
+_PLACE_OF_BIT = np.zeros(32, np.int64)
+for _bit in range(32):
+    _PLACE_OF_BIT[((0x077CB531 << _bit) & 0xFFFFFFFF) >> 27] = _bit
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -160,39 +163,66 @@ def describe(
 
 
 @njit(nogil=True, cache=True)
-def sum_trees(
-    columns: Any,
-    firsts: Any,
-    features: Any,
-    thresholds: Any,
-    missing: Any,
-    left: Any,
-    right: Any,
-    values: Any,
-    out: Any,
-) -> None:
+def leaves_from_the_left(firsts: Any, left: Any, right: Any, order: Any, below: Any) -> None:
+    """The leaves of each tree as they stand from left to right, into `order` (trees, leaves); and which of them stand
+    below the left child of each node, as bits, into `below`. Children come after their parents."""
+    waiting = np.empty(64, np.int32)
+    for t in range(len(firsts) - 1):
+        first = firsts[t]
+        n_nodes = firsts[t + 1] - first
+        place = np.zeros(n_nodes + 1, np.int64)  # of each leaf
+        n, size = 0, 1
+        waiting[0] = 0 if n_nodes else -1
+        while size:
+            size -= 1
+            node = waiting[size]
+            if node < 0:
+                order[t, n] = -1 - node
+                place[-1 - node] = n
+                n += 1
+            else:
+                waiting[size], waiting[size + 1] = right[first + node], left[first + node]
+                size += 2
+        every = np.zeros(n_nodes, np.uint32)  # leaves below each node
+        for node in range(n_nodes - 1, -1, -1):
+            for side in range(2):
+                child = left[first + node] if side == 0 else right[first + node]
+                bits = every[child] if child >= 0 else np.uint32(1) << np.uint32(place[-1 - child])
+                if side == 0:
+                    below[first + node] = bits
+                every[node] |= bits
+
+
+@njit(nogil=True, cache=True)
+def sum_trees(columns: Any, used: Any, starts: Any, thresholds: Any, table: Any, values: Any, out: Any) -> None:
     """The sum of the trees' values for each row, in the order of the trees, as LightGBM adds them.
 
-    Nodes of tree t begin at firsts[t]; a child below 0 is a leaf, -1 - its place among the tree's leaves, whose values
-    begin at firsts[t] + t. `missing` of a node: where a value that is not there goes, 1 left, 0 right; 2: it is 0.
+    No tree is walked down, which the processor could not foresee: a value of feature used[i] falls between two of the
+    thresholds starts[i]:starts[i + 1], and table[i, that place] says for each tree which leaves are left then, as bits.
+    The first of a tree's leaves that all features leave is the row's. A value that is not there has the last place.
+    O(features x trees / 8) a row. The way is that of QuickScorer (Lucchese et al., 2015).
     """
-    for begin in range(0, len(columns), _ROWS):  # trees in turn for some rows: both stay in the nearest cache
-        end = min(begin + _ROWS, len(columns))
-        out[begin:end] = 0
-        for t in range(len(firsts) - 1):
-            first = firsts[t]
-            start = 0 if firsts[t + 1] > first else -1  # a tree of one leaf has no nodes
-            for row in range(begin, end):
-                node = start
-                while node >= 0:
-                    at = first + node
-                    value = columns[row, features[at]]
-                    if value <= thresholds[at]:
-                        node = left[at]
-                    elif value > thresholds[at]:
-                        node = right[at]
-                    elif missing[at] == 2:  # it is none
-                        node = left[at] if thresholds[at] >= 0 else right[at]
-                    else:
-                        node = left[at] if missing[at] == 1 else right[at]
-                out[row] += values[first + t - 1 - node]
+    n_trees = table.shape[2]
+    nowhere = table.shape[1] - 1
+    leaves = np.empty(n_trees, np.uint32)
+    for row in range(len(columns)):
+        leaves[:] = np.uint32(0xFFFFFFFF)
+        for i in range(len(used)):
+            value = np.float64(columns[row, used[i]])
+            place = nowhere
+            if not np.isnan(value):
+                low, n = starts[i], starts[i + 1] - starts[i]
+                while n > 1:  # without a branch that depends on the value
+                    half = n >> 1
+                    low += half * (thresholds[low + half - 1] < value)
+                    n -= half
+                place = low - starts[i] + (thresholds[low] < value)
+            left = table[i, place]
+            for t in range(n_trees):
+                leaves[t] &= left[t]
+        total = 0.0
+        for t in range(n_trees):
+            bits = leaves[t]
+            lowest = bits & np.uint32(~bits + np.uint32(1))
+            total += values[t, _PLACE_OF_BIT[np.uint32(lowest * _DE_BRUIJN) >> np.uint32(27)]]
+        out[row] = total

@@ -121,7 +121,7 @@ class Tagger(Method):
     def _tags(self, views: Views, k: int, cut: Callable[[Ranking], Ranking], explain: bool) -> list[list[Tag]]:
         """Evidence is looked for in what was read to rank."""
         found, labels = cut(self.rank(views, k)), self.labels_
-        rows = [views.taken(np.array([row])) for row in range(len(views))]
+        rows = [views.taken(np.array([row])) if explain else views for row in range(len(views))]
         return [
             [
                 Tag(
