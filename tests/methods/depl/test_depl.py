@@ -21,6 +21,7 @@ from everylabel.methods.depl.depl import Classifier, Depl, DeplCls, DeRet, Learn
 from everylabel.methods.depl.dual_learning import DualLearner, LabelSets
 from everylabel.methods.tower import Tower
 from everylabel.text.keywords import KeywordConfig
+from everylabel.run import Run
 from everylabel.train.checkpoint import checkpointing
 
 LABELS = labels(Label("new", "a law of the sea", alternatives=("ship customs",)))
@@ -170,14 +171,14 @@ def test_an_interrupted_fit_goes_on_to_the_same_scores(
 
         return loss
 
-    with monkeypatch.context() as patch, checkpointing(tmp_path):
+    with monkeypatch.context() as patch, checkpointing(tmp_path) as checkpoints:
         for name in ("classifier_loss", "retrieval_loss", "joint_loss"):
             patch.setattr(DualLearner, name, watched(getattr(DualLearner, name)))
         with pytest.raises(KeyboardInterrupt):
-            new(cls, steps=6, initialise=True).fit(DATA)
+            new(cls, steps=6, initialise=True).fit(DATA, run=Run(checkpoints=checkpoints))
     assert next(calls) == call + 1
-    with checkpointing(tmp_path):
-        resumed = new(cls, steps=6, initialise=True).fit(DATA)
+    with checkpointing(tmp_path) as checkpoints:
+        resumed = new(cls, steps=6, initialise=True).fit(DATA, run=Run(checkpoints=checkpoints))
     np.testing.assert_array_equal(scores(resumed), scores(whole))
 
 

@@ -19,6 +19,7 @@ from everylabel.errors import ConfigError
 from everylabel.methods.maclr.maclr import Ict, Maclr, Rts, SelfSupervision, SimCse
 from everylabel.methods.maclr.selfsup import Learner
 from everylabel.methods.maclr.semantic import Semantic
+from everylabel.run import QUIET, Run
 from everylabel.train.checkpoint import checkpointing
 
 
@@ -26,10 +27,10 @@ def vectors(method: Ict | Semantic, texts: list[str] = NAMES) -> Any:
     return method.tower_.encoder.encode(texts)
 
 
-def fitted(cls: type[Ict], encoder: EncoderConfig, data: Dataset = DATA, **settings: Any) -> Ict:
+def fitted(cls: type[Ict], encoder: EncoderConfig, data: Dataset = DATA, run: Run = QUIET, **settings: Any) -> Ict:
     """With few steps; `settings` of `learn`."""
     learn = replace(cls().learn, **{"steps": 4, "batch_size": 8, "label_negatives": 5, **settings})
-    return cls(encoder=encoder, learn=learn).fit(data)
+    return cls(encoder=encoder, learn=learn).fit(data, run=run)
 
 
 # --- whole fits
@@ -57,14 +58,14 @@ def test_an_interrupted_fit_goes_on_to_the_same_vectors(
     data = DATA.with_pairs(pairs_from_lists([[i % 10] for i in range(len(DATA))], len(LABELS)))
     settings: dict[str, Any] = {"steps": steps, "first_clusters": 2}
     whole = fitted(Maclr, static, data, **settings)
-    with monkeypatch.context() as patch, checkpointing(tmp_path):
+    with monkeypatch.context() as patch, checkpointing(tmp_path) as checkpoints:
         stop_in(patch, call)
         with pytest.raises(KeyboardInterrupt):
-            fitted(Maclr, static, data, **settings)
+            fitted(Maclr, static, data, Run(checkpoints=checkpoints), **settings)
     losses = create_autospec(Learner.loss, side_effect=Learner.loss)  # a function, so that it is still a method
     monkeypatch.setattr(Learner, "loss", losses)
-    with checkpointing(tmp_path):
-        resumed = fitted(Maclr, static, data, **settings)
+    with checkpointing(tmp_path) as checkpoints:
+        resumed = fitted(Maclr, static, data, Run(checkpoints=checkpoints), **settings)
     assert losses.call_count == 3 * steps - call - 1  # the step itself was finished first
     np.testing.assert_array_equal(vectors(resumed), vectors(whole))
     np.testing.assert_array_equal(resumed.rank(DATA.documents, 9).scores, whole.rank(DATA.documents, 9).scores)

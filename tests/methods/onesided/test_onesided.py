@@ -208,6 +208,7 @@ def test_save_and_load(new: New, tmp_path: Path, cls: type[Any]) -> None:
 def test_an_interrupted_fit_goes_on_to_the_same_scores(
     new: New, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cls: type[Any]
 ) -> None:
+    from everylabel.run import Run
     from everylabel.train.checkpoint import checkpointing
 
     settings = {"steps": 6, "evaluations": 3, "held_out": 0.1}
@@ -220,13 +221,13 @@ def test_an_interrupted_fit_goes_on_to_the_same_scores(
             os.kill(os.getpid(), signal.SIGINT)
         return usual(self, both, batch)
 
-    with monkeypatch.context() as patch, checkpointing(tmp_path):
+    with monkeypatch.context() as patch, checkpointing(tmp_path) as checkpoints:
         patch.setattr(Learner, "loss", loss)
         with pytest.raises(KeyboardInterrupt):
-            new(cls, **settings).fit(DATA)
+            new(cls, **settings).fit(DATA, run=Run(checkpoints=checkpoints))
     assert next(calls) == 4
-    with checkpointing(tmp_path):
-        resumed = new(cls, **settings).fit(DATA)
+    with checkpointing(tmp_path) as checkpoints:
+        resumed = new(cls, **settings).fit(DATA, run=Run(checkpoints=checkpoints))
     np.testing.assert_array_equal(scores(resumed), scores(whole))
     assert resumed.history_ == whole.history_
 
