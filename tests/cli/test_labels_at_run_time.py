@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from tests.cli.conftest import LABELS, bytes_of, write_lines
-from tests.cli.test_learn import bytes_of
 
 Run = Callable[..., Any]
 
