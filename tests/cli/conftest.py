@@ -85,3 +85,17 @@ def fitted_tagger(sampled: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 @pytest.fixture
 def tagger(fitted_tagger: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(fitted_tagger, tmp_path / "tagger"))
+
+
+@pytest.fixture
+def with_dev(data: Path, tmp_path: Path) -> Path:
+    """The tiny data with a dev split."""
+    folder = tmp_path / "with-dev"
+    folder.mkdir()
+    for file in data.iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+    write_lines(
+        folder / "dev.jsonl",
+        [{"id": f"dev{i}", "text": f"{i} boats in the harbour, about seafaring", "labels": ["sea"]} for i in range(30)],
+    )
+    return folder

@@ -1,0 +1,116 @@
+"""New pairs without a new fit: what a tagger takes from them, keeps of them, and notes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from tests.tagger.conftest import SMALL, Copy, assert_identical, place, quality
+
+import everylabel
+from everylabel.data.dataset import Dataset, Documents, Label, pairs_from_lists
+from everylabel.errors import DataError, NotFittedError
+from everylabel.tagger.tagger import Tagger
+
+
+def parts(texts: list[str]) -> list[str]:
+    """The second half of each."""
+    return [" ".join(text.split()[len(text.split()) // 2 :]) for text in texts]
+
+
+@pytest.mark.parametrize("added", [True, False])
+def test_a_label_with_a_few_documents_goes_up_for_texts_like_them(copied: Copy, corpus: Any, added: bool) -> None:
+    """One that was added, and one that was there without any document; neither has anything to do with the texts."""
+    tagger = copied()
+    if added:
+        tagger.add_labels([Label("new", "Quuxology")])
+    texts = corpus.test.documents.full_texts[:5]
+    unseen = [tagger.labels_[int(i)].id for i in np.flatnonzero(tagger.counts_ == 0)]
+    label = "new" if added else max(unseen, key=lambda own: min(place(tagger, parts(texts), own)))
+    before = place(tagger, parts(texts), label)
+    found = tagger.learn([(text, [label]) for text in texts])
+    assert (found.documents, found.pairs, found.new_labels) == (5, 5, 1)
+    after = place(tagger, parts(texts), label)
+    assert all(now < then for now, then in zip(after, before, strict=True))
+    at = tagger.labels_.index[label]
+    assert (tagger.experts_["knn"].rank(parts(texts), 1).ids == at).all()
+    assert tagger.counts_[at] == 5
+    documents = [item for item in tagger.tag(parts(texts)[:1], 126)[0] if item.id == label]
+    assert "document" in [item.kind for item in documents[0].evidence]
+
+
+def test_what_was_learned_is_saved(copied: Copy, corpus: Any, tmp_path: Any) -> None:
+    tagger = copied().add_labels([Label("new", "Quuxology")])
+    learned = tagger.learn(corpus.test.subset(range(5)))
+    assert learned.documents == 5
+    assert 0 < learned.ndcg5 <= 1  # before it was learned
+    tagger.learn([(corpus.test.documents.texts[6], ["new"])])
+    tagger.remove_labels(["new"]).add_labels([Label("new", "Quuxology"), Label("newer", "Fluxology")])
+    tagger.save(tmp_path / "learned")
+    again = everylabel.load(tmp_path / "learned")
+    assert isinstance(again, Tagger)
+    assert_identical(again.rank(corpus.test.documents, 20), tagger.rank(corpus.test.documents, 20))
+    assert again.history() == tagger.history()
+    more = [(corpus.test.documents.texts[7], ["newer"])]
+    assert again.learn(more) == tagger.learn(more)
+    assert_identical(again.rank(corpus.test.documents, 20), tagger.rank(corpus.test.documents, 20))
+
+
+def test_learning_does_little_harm(copied: Copy, corpus: Any) -> None:
+    tagger, rest = copied(), corpus.test.subset(range(20, len(corpus.test)))
+    before = quality(tagger.rank(rest.documents, 5), rest)
+    tagger.learn(corpus.test.subset(range(20)))
+    assert quality(tagger.rank(rest.documents, 5), rest) > before - 0.05
+
+
+def test_much_that_was_learned_makes_a_full_fit_due(copied: Copy, corpus: Any) -> None:
+    tagger = copied()
+    assert tagger.learn(corpus.test.subset([0])).refit_due == ""
+    assert "fit again with all of them" in tagger.learn(corpus.test).refit_due
+
+
+def test_what_cannot_be_learned_changes_nothing(copied: Copy, corpus: Any) -> None:
+    tagger, texts = copied(), corpus.test.documents.texts[:10]
+    known = tagger.labels_[0].id
+    tagger.remove_labels([tagger.labels_[1].id])
+    before, history, counts, model = tagger.rank(texts, 20), tagger.history(), tagger.counts_.copy(), tagger.model_
+    for wrong, message in (
+        ([("text", [known, "nowhere"])], r"label 'nowhere' is not in the vocabulary.*nothing was learned.*add_labels"),
+        ([("text", [tagger.labels_[1].id])], "is not in the vocabulary.*nothing was learned"),
+        ([("text", [])], "nothing to learn"),
+    ):
+        with pytest.raises(DataError, match=message):
+            tagger.learn(wrong)
+    bag = Documents(["0"], [""], [""], csr_matrix(np.ones((1, 3), np.float32)))
+    with pytest.raises(DataError, match="bag of words"):
+        tagger.learn(Dataset(bag, tagger.labels_, pairs_from_lists([[0]], len(tagger.labels_))))
+    assert_identical(tagger.rank(texts, 20), before)
+    assert tagger.history() == history
+    np.testing.assert_array_equal(tagger.counts_, counts)
+    assert tagger.model_ is model
+
+
+def test_a_document_of_which_nobody_knows_a_word_can_be_learned(readers: Tagger) -> None:
+    tagger = Tagger(experts=SMALL).restore(readers.labels_, readers.state())
+    assert tagger.learn([("zxqv wrtp", [tagger.labels_[0].id])]).documents == 1
+
+
+def test_history(copied: Copy, corpus: Any) -> None:
+    tagger = copied()
+    tagger.add_labels([Label("new", "Quuxology")])
+    tagger.learn([(corpus.test.documents.texts[0], ["new"])])
+    tagger.remove_labels(["new"])
+    tagger.calibrate(corpus.test)
+    events = tagger.history()
+    assert [event["what"] for event in events] == ["fitted", "labels added", "learned", "labels removed", "calibrated"]
+    assert [event["when"] for event in events] == sorted(event["when"] for event in events)
+    assert events[0]["documents"] == len(corpus.train)
+    assert events[2] | {"when": ""} == {"when": "", "what": "learned", "documents": 1, "pairs": 1, "new_labels": 1}
+    events.clear()
+    events = tagger.history()
+    events[0]["what"] = "forged"
+    assert tagger.history()[0]["what"] == "fitted"
+    with pytest.raises(NotFittedError):
+        Tagger().history()
