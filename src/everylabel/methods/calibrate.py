@@ -18,7 +18,6 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 
 from everylabel.data.dataset import contains
 from everylabel.errors import DataError
@@ -96,6 +95,8 @@ class Calibration:
 
 def _centres(at: Doubles, shares: Doubles, sizes: Doubles) -> tuple[Doubles, Doubles, Doubles]:
     """Isotonic regression with each of its flat blocks as one point: mean place, mean share, size. O(n)."""
+    from scipy.optimize import isotonic_regression  # takes longer to import than a text to tag
+
     first = isotonic_regression(shares, weights=sizes).blocks[:-1]  # where each block begins
     total = np.add.reduceat(sizes, first)
     return np.add.reduceat(sizes * at, first) / total, np.add.reduceat(sizes * shares, first) / total, total

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import expit, logit
 
 from everylabel.errors import ConfigError
 from everylabel.types import LongArray, Ranking
@@ -33,6 +32,8 @@ def favour_rare(rank: Callable[[int], Ranking], counts: LongArray, weight: float
 
 def reordered(ranking: Ranking, counts: LongArray, weight: float, k: int) -> Ranking:
     """The same labels by their log odds without so much of their frequency; scores stay between 0 and 1."""
+    from scipy.special import expit, logit
+
     there = ranking.ids >= 0
     odds = logit(np.clip(ranking.scores.astype(np.float64), SURE, 1 - SURE))
     odds -= weight * np.log1p(counts[ranking.ids])

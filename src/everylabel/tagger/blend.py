@@ -20,9 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.sparse import csr_matrix, vstack
-from scipy.special import expit, log_expit
 
 from everylabel.methods.calibrate import CALIBRATION_DEPTH
 from everylabel.metrics.ranking import find_hits, inverse_propensity, ndcg, psp, weigh
@@ -32,6 +30,7 @@ from everylabel.states import add_prefix, strip_prefix
 from everylabel.tagger.candidates import ADDED, EXPERT_COLUMNS, SHARED_COLUMNS, CandidateTable
 from everylabel.tagger.trees import Trees
 from everylabel.types import Csr, FloatArray, LongArray, Ranking
+from everylabel.vectors import logistic
 
 if TYPE_CHECKING:
     import lightgbm
@@ -120,7 +119,7 @@ class Blend:
         """`counts`: of each candidate's label; ADDED of one that came after the fit."""
         seen = self.seen.of(margins) - self.rare_weight * np.log1p(np.maximum(counts, 0))
         unseen = np.where(counts == ADDED, self.added.of(margins), self.unseen.of(margins) + self.unseen_lift)
-        return np.asarray(expit(np.where(counts > 0, seen, unseen)), np.float32)
+        return np.asarray(logistic(np.where(counts > 0, seen, unseen)), np.float32)
 
     def with_trees(self, booster: lightgbm.Booster) -> Blend:
         text = booster.model_to_string()
@@ -342,13 +341,16 @@ class _Chooser:
 
 def fitted_line(margins: Doubles, hits: NDArray[np.bool_]) -> Line:
     """Logistic regression on one number, a little drawn to a slope of 1; never falling. O(rows)."""
+    from scipy.optimize import minimize
+    from scipy.special import log_expit
+
     if not len(hits):
         return Line(1.0, 0.0)
     signs = np.where(hits, 1.0, -1.0)
 
     def loss(line: Doubles) -> tuple[float, Doubles]:
         odds = signs * (line[0] * margins + line[1])
-        pull = -signs * expit(-odds)
+        pull = -signs * logistic(-odds)
         value = -log_expit(odds).sum() + (line[0] - 1) ** 2 + 0.01 * line[1] ** 2
         return float(value), np.array([pull @ margins + 2 * (line[0] - 1), pull.sum() + 0.02 * line[1]])
 
@@ -362,6 +364,6 @@ def levelled(line: Line, margins: Doubles, hits: NDArray[np.bool_]) -> Line:
         return line
     level = line.level
     for _ in range(30):
-        expected = float(expit(line.slope * margins + level).sum())
+        expected = float(logistic(line.slope * margins + level).sum())
         level += np.log((hits.sum() + 0.5) / (expected + 0.5))
     return Line(line.slope, float(np.clip(level, line.level - 6, line.level + 3)))
