@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 from pathlib import Path
 
 import pytest
 from tests.listening import Recorder
 
+from everylabel.data.dataset import Documents
 from everylabel.run import QUIET, Run
+from everylabel.text.views import Views
 from everylabel.train.checkpoint import Checkpoints
 
 
@@ -104,6 +107,17 @@ def test_the_parts_of_a_fit_share_what_they_read_and_two_fits_do_not() -> None:
     assert fit.shared == {}
     assert fit.sharing() is fit
     assert QUIET.sharing().shared is not fit.shared
+
+
+def test_what_is_shared_stays_in_its_process() -> None:
+    """It is found by the documents' address, which means nothing elsewhere."""
+    run = QUIET.sharing()
+    views = Views.in_run(Documents.of(["text"]), run)
+    assert Views.in_run(views.documents, run) is views
+    sent = pickle.loads(pickle.dumps(run))
+    assert sent.shared == {}
+    assert run.shared != {}
+    assert pickle.loads(pickle.dumps(QUIET)) == QUIET
 
 
 def test_a_job_keeps_what_it_does_in_a_place_of_its_own(tmp_path: Path) -> None:

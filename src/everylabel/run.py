@@ -76,6 +76,10 @@ class Run:
         """For a job: its checkpoints are kept apart from those of others, whatever the order they are made in."""
         return self if self.checkpoints is None else replace(self, checkpoints=self.checkpoints.within(name))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For another process, which reads by itself: documents are others there, whatever their address."""
+        return self.__dict__ | {"shared": None if self.shared is None else {}}
+
 
 def _ignore(_amount: int) -> None:
     """Nobody listens."""

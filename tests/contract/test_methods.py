@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 import tomllib
@@ -17,7 +18,9 @@ from everylabel import config
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
 from everylabel.errors import ConfigError, DataError, NotFittedError
 from everylabel.methods.base import Method
+from everylabel.methods.calibrate import Calibration
 from everylabel.registry import method_class
+from everylabel.store import read_manifest
 from everylabel.types import Ranking
 
 HOSTILE = ["", " \n", "İstanbul ΣΑΣ", "e\u0301\u200d🙂👩🏽", "\ud800 \udc00", "\x00", "a" * 5000, "12 _ __ 中文字"]
@@ -242,7 +245,102 @@ def test_fit_returns_the_method_and_learns_into_attributes_with_an_underscore(ne
     before = dict(vars(method))
     assert method.fit(toy.train) is method
     assert {key: value for key, value in vars(method).items() if key in before} == before
-    assert all(key.endswith("_") for key in set(vars(method)) - set(before))
+    assert set(vars(method)) - set(before) == {"_model"}  # one reference to all that was learned
+    learned = set(vars(method.model_)) - set(before)
+    assert all(key.endswith("_") for key in learned)
+    assert all(getattr(method, key) is getattr(method.model_, key) for key in learned)
+    assert method.model_.model_ is method.model_
+
+
+class BrokenError(Exception):
+    """What a test breaks."""
+
+
+def broken(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> None:
+    """The work is done, and fails at its end."""
+    usual = getattr(owner, name)
+
+    def fail(*arguments: Any, **more: Any) -> Any:
+        usual(*arguments, **more)
+        raise BrokenError
+
+    monkeypatch.setattr(owner, name, fail)
+
+
+def test_a_model_never_changes(fitted: Method, toy: Any, tmp_path: Path) -> None:
+    """Whatever comes after it: each change gives another one, and those who hold the old one see nothing of it."""
+    method, texts = copy.copy(fitted), toy.single + toy.double + HOSTILE
+    first = method.model_
+    models, rankings, saved = [first], [first.rank(texts, 20)], [content_of(first, tmp_path)]
+    held_out = dataclasses.replace(
+        toy.train, documents=Documents.of(toy.double), pairs=pairs_from_lists(toy.double_answers, len(toy.train.labels))
+    )
+    for change in (
+        lambda: method.add_labels([Label("bird", "penguin colony"), Label("ship", "steam engine")]),
+        lambda: method.remove_labels([toy.train.labels[2].id]),
+        lambda: method.add_labels([Label("wheel", "paddle wheel"), toy.train.labels[2]]),
+        lambda: method.calibrate(held_out),
+    ):
+        assert change() is method
+        models.append(method.model_)
+        rankings.append(method.rank(texts, 20))
+        saved.append(content_of(method, tmp_path))
+    assert len({id(model) for model in models}) == 5
+    for model, ranking, content in zip(models, rankings, saved, strict=True):
+        assert_identical(model.rank(texts, 20), ranking)
+        assert content_of(model, tmp_path) == content
+    assert fitted.model_ is first
+    for change in (
+        lambda: first.add_labels([Label("bird", "penguin colony")]),
+        lambda: first.remove_labels(["unseen"]),
+        lambda: first.calibrate(held_out),
+    ):
+        with pytest.raises(TypeError, match="is a model, which never changes: with_labels"):
+            change()
+    assert_identical(first.rank(texts, 20), rankings[0])
+
+
+def content_of(method: Method, folder: Path) -> Any:
+    """All that is learned, as it is saved: the arrays by hashes of their content, all else as it is."""
+    method.save(folder / "content")
+    manifest = read_manifest(folder / "content")
+    return {key: manifest[key] for key in ("config", "n_labels", "n_train", "files", "arrays", "labels", "state")}
+
+
+def test_a_change_that_fails_leaves_everything_as_it_was(fitted: Method, toy: Any, tmp_path: Path) -> None:
+    method, texts = copy.copy(fitted), toy.single + toy.double
+    model, before, content = method.model_, method.rank(texts, 20), content_of(method, tmp_path)
+    birds = [Label("bird", "penguin colony")]
+    with pytest.MonkeyPatch.context() as patch:
+        broken(patch, type(method), "_with_labels")
+        with pytest.raises(BrokenError):
+            method.add_labels(birds)
+    with pytest.MonkeyPatch.context() as patch:
+        broken(patch, Calibration, "learn")
+        with pytest.raises(BrokenError):
+            method.calibrate(toy.train)
+    assert method.model_ is model
+    assert method.labels_ is toy.train.labels
+    assert_identical(method.rank(texts, 20), before)
+    assert content_of(method, tmp_path) == content
+    expected = copy.copy(fitted).add_labels(birds).rank(["penguin colony"], 20)
+    assert_identical(method.add_labels(birds).rank(["penguin colony"], 20), expected)  # again, and it works
+
+
+def test_a_fit_that_fails_leaves_the_method_as_it_was(new: Fit, toy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    method, other = new(), new().fit(toy.train.subset(range(60)))
+    model, before = other.model_, other.rank(toy.double, 5)
+    fit = "_fit_and_blend" if hasattr(type(method), "_fit_and_blend") else "_fit"
+    broken(monkeypatch, type(method), fit)
+    with pytest.raises(BrokenError):
+        method.fit(toy.train)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        method.rank(["text"])
+    assert not hasattr(method, "labels_")
+    with pytest.raises(BrokenError):
+        other.fit(toy.train)
+    assert other.model_ is model
+    assert_identical(other.rank(toy.double, 5), before)
 
 
 def test_before_fit_there_is_nothing(new: Fit, tmp_path: Path) -> None:

@@ -196,6 +196,11 @@ class Method(Described, Fitted):
 
     def _swap(self, model: Self) -> None:
         """One assignment: whoever reads has the old model or the new one."""
+        if "labels_" in self.__dict__:
+            raise TypeError(
+                f"this {self.name} is a model, which never changes: with_labels, without_labels and calibrated give "
+                "the next one"
+            )
         self.__dict__["_model"] = model
 
     @property

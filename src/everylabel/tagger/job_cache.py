@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -39,7 +40,7 @@ def read(label: str, about: dict[str, Any], run: Run) -> FittedJob | None:
     if run.checkpoints is None or not (folder := _folder(run.checkpoints.folder, label)).is_dir():
         return None
     try:
-        with np.load(folder / "rankings.npz", allow_pickle=False) as arrays:
+        with (folder / "rankings.npz").open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
             if str(arrays["identity"]) != run.checkpoints.identity({"job": label, **about}):
                 return None
             names = json.loads(str(arrays["names"]))
@@ -52,7 +53,7 @@ def read(label: str, about: dict[str, Any], run: Run) -> FittedJob | None:
             seconds = float(arrays["seconds"])
         model = folder / "model"
         found = FittedJob(load(model) if model.is_dir() else None, rankings, seconds, from_cache=True)
-    except (OSError, KeyError, ValueError, EverylabelError) as error:
+    except (OSError, EOFError, KeyError, TypeError, ValueError, BadZipFile, EverylabelError) as error:
         run.say(f"{label}: what was kept of it is damaged ({error}); it is fitted again")
         return None
     run.say(f"{label}: fitted before the interruption")
