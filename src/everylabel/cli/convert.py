@@ -2,47 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import (
-    Format,
-    LabelColumn,
-    LabelSeparator,
-    Language,
-    OnBadRow,
-    Quiet,
-    TextColumn,
-    Vocabulary,
-)
+from everylabel.cli.options import Layout, OnBadRow, Quiet
 from everylabel.cli.output import note
 from everylabel.cli.progress import progress
 
 
 @guarded
+@ungrouped
 def convert(
     source: Annotated[Path, typer.Argument(metavar="IN", help="Data: a folder or a file; its format is recognised.")],
     target: Annotated[
         Path, typer.Argument(metavar="OUT", help="A folder, or a file ending in .jsonl, .csv, .tsv, .parquet (.gz).")
     ],
+    *,
     to: Annotated[
-        str | None,
-        typer.Option("--to", metavar="FORMAT", help="The format. [default: by OUT's ending, or native]"),
+        str | None, typer.Option("--to", metavar="FORMAT", help="The format. [default: by OUT's ending, or native]")
     ] = None,
     split: Annotated[
         str | None, typer.Option("--split", metavar="NAME", help="Only this part of the data. [default: all]")
     ] = None,
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the files in the folder.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace data that is there.")] = False,
-    format: Format = None,
-    vocabulary: Vocabulary = None,
-    text_column: TextColumn = "text",
-    label_column: LabelColumn = "labels",
-    label_separator: LabelSeparator = ";",
-    language: Language = "en",
+    layout: Layout,
     on_bad_row: OnBadRow = "error",
     quiet: Quiet = False,
 ) -> None:
@@ -53,22 +42,8 @@ def convert(
     from everylabel.data import convert as convert_data
 
     with progress(quiet) as run:
-        done = convert_data(
-            source,
-            target,
-            to,
-            split=split,
-            gzip=gzip,
-            overwrite=overwrite,
-            on_bad_row=on_bad_row,
-            format=format,
-            vocabulary=vocabulary,
-            text_column=text_column,
-            label_column=label_column,
-            label_separator=label_separator,
-            language=language,
-            run=run,
-        )
+        how: dict[str, Any] = {"split": split, "gzip": gzip, "overwrite": overwrite, "on_bad_row": on_bad_row}
+        done = convert_data(source, target, to, run=run, **how, **asdict(layout))
     if not quiet:
         parts = ", ".join(f"{number:,} {name}" for name, number in done.n_docs.items())
         note(f"wrote {done.path} ({done.format}): {done.n_labels:,} labels; documents: {parts}")

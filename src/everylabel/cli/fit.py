@@ -7,19 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import (
-    Budget,
-    Config,
-    Data,
-    Device,
-    NoPairs,
-    OnBadRow,
-    Quiet,
-    Settings,
-    Split,
-    use_device,
-)
+from everylabel.cli.options import Data, Device, OnBadRow, Quiet, Wanted, use_device
 from everylabel.cli.output import note
 from everylabel.cli.progress import progress, spoken_seconds
 from everylabel.cli.settings import chosen_method
@@ -30,18 +20,16 @@ if TYPE_CHECKING:
 
 
 @guarded
+@ungrouped
 def fit(
     data: Data,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="Folder to write the model to.")],
+    *,
     method: Annotated[
         str | None,
         typer.Option("--method", "-m", metavar="NAME", help=f"A method. [default: {DEFAULT_METHOD}]"),
     ] = None,
-    budget: Budget = None,
-    config: Config = None,
-    settings: Settings = None,
-    split: Split = "train",
-    no_pairs: NoPairs = False,
+    wanted: Wanted,
     label_share: Annotated[
         float | None,
         typer.Option("--label-share", metavar="X", help="Few-shot: the pairs of a random share of the labels only."),
@@ -84,11 +72,11 @@ def fit(
     use_device(device)
     if no_calibrate and calibrate_share is not None:
         raise typer.BadParameter("contradicts --no-calibrate: give one of them", param_hint="--calibrate-share")
-    chosen = chosen_method(method, config, settings, budget)  # a typo is found before the data are read
+    chosen = chosen_method(method, wanted)  # a typo is found before the data are read
     source = TrainingSource(
         data=data,
-        split=split,
-        no_pairs=no_pairs,
+        split=wanted.split,
+        no_pairs=wanted.no_pairs,
         label_share=label_share,
         pair_share=pair_share,
         held_out_share=calibrate_share,

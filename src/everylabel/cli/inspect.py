@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import (
-    Data,
-    Format,
-    Json,
-    LabelColumn,
-    LabelSeparator,
-    Language,
-    Quiet,
-    TextColumn,
-    Vocabulary,
-)
+from everylabel.cli.options import Data, Json, Layout, Quiet
 from everylabel.cli.output import print_json, print_table
 from everylabel.cli.progress import progress
 
@@ -26,17 +18,8 @@ SHOWN_QUANTILES = ("min", "median", "mean", "95%", "max")
 
 
 @guarded
-def inspect(
-    data: Data,
-    json: Json = False,
-    format: Format = None,
-    vocabulary: Vocabulary = None,
-    text_column: TextColumn = "text",
-    label_column: LabelColumn = "labels",
-    label_separator: LabelSeparator = ";",
-    language: Language = "en",
-    quiet: Quiet = False,
-) -> None:
+@ungrouped
+def inspect(data: Data, *, json: Json = False, layout: Layout, quiet: Quiet = False) -> None:
     """Print counts, the distribution of labels, lengths of texts, unseen labels, and suspicious rows.
 
     Example: everylabel inspect DATA --json
@@ -44,16 +27,7 @@ def inspect(
     from everylabel.data.inspect import inspect as inspect_data
 
     with progress(quiet) as run:
-        found = inspect_data(
-            data,
-            format=format,
-            vocabulary=vocabulary,
-            text_column=text_column,
-            label_column=label_column,
-            label_separator=label_separator,
-            language=language,
-            run=run,
-        )
+        found = inspect_data(data, run=run, **asdict(layout))
     if json:
         print_json(found.to_json())
     else:

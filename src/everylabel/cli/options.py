@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -46,7 +47,6 @@ Device = Annotated[
     ),
 ]
 
-# What cannot be seen from the data itself; `convert` to the native layout once, and no other command needs them.
 Format = Annotated[
     str | None, typer.Option("--format", metavar="NAME", help="Format of the data. [default: by looking at it]")
 ]
@@ -59,6 +59,29 @@ LabelSeparator = Annotated[
     str, typer.Option("--label-separator", metavar="TEXT", help="CSV, Parquet: what stands between two labels.")
 ]
 Language = Annotated[str, typer.Option("--language", metavar="CODE", help="Language of the names in the vocabulary.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """What cannot be seen from the data itself; `convert` to the native layout once, and no other command needs it."""
+
+    format: Format = None
+    vocabulary: Vocabulary = None
+    text_column: TextColumn = "text"
+    label_column: LabelColumn = "labels"
+    label_separator: LabelSeparator = ";"
+    language: Language = "en"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """A method with its settings, and what it learns from."""
+
+    budget: Budget = None
+    config: Config = None
+    settings: Settings = None
+    split: Split = "train"
+    no_pairs: NoPairs = False
 
 
 def use_device(name: str | None) -> None:

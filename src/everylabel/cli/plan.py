@@ -4,33 +4,19 @@ from __future__ import annotations
 
 import typer
 
+from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import (
-    Budget,
-    Config,
-    Data,
-    Device,
-    Json,
-    NoPairs,
-    OnBadRow,
-    Quiet,
-    Settings,
-    Split,
-    use_device,
-)
+from everylabel.cli.options import Data, Device, Json, OnBadRow, Quiet, Wanted, use_device
 from everylabel.cli.output import print_json
 from everylabel.cli.progress import progress
 from everylabel.cli.settings import chosen_method
 
 
 @guarded
+@ungrouped
 def plan(
     data: Data,
-    budget: Budget = None,
-    config: Config = None,
-    settings: Settings = None,
-    split: Split = "train",
-    no_pairs: NoPairs = False,
+    wanted: Wanted,
     json: Json = False,
     on_bad_row: OnBadRow = "error",
     device: Device = None,
@@ -47,10 +33,10 @@ def plan(
     from everylabel.workflow.training import TrainingSource
 
     use_device(device)
-    tagger = chosen_method(None, config, settings, budget)
+    tagger = chosen_method(None, wanted)
     if not is_tagger(tagger):
         raise typer.BadParameter(f"only a tagger has a plan, and the method is {tagger.name!r}", param_hint="--config")
-    source = TrainingSource(data=data, split=split, no_pairs=no_pairs, on_bad_row=on_bad_row)
+    source = TrainingSource(data=data, split=wanted.split, no_pairs=wanted.no_pairs, on_bad_row=on_bad_row)
     with progress(quiet) as run:
         found = plan_fit(tagger, source, run=run)
     if json:

@@ -7,12 +7,13 @@ A column never changes: parts of one and longer ones share its bytes.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from operator import index
-from typing import Self, TypeAlias, overload
+from typing import Generic, Self, TypeAlias, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ from everylabel.types import LongArray
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Rows: TypeAlias = Sequence[int] | LongArray
+Item = TypeVar("Item", covariant=True)
+Part = TypeVar("Part", covariant=True)
 
 _BLOCK = 1 << 20  # bytes that are moved at a time: what it takes beside them is some 30 times that
 _AT_ONCE = 1 << 15  # texts that are decoded at a time when all are
@@ -34,8 +37,7 @@ class _Part:
     data: Bytes
     offsets: LongArray
 
-    @property
-    def n_texts(self) -> int:
+    def __len__(self) -> int:
         return len(self.offsets) - 1
 
     @property
@@ -43,7 +45,29 @@ class _Part:
         return int(self.offsets[-1] - self.offsets[0]) + self.offsets.nbytes
 
 
-class TextColumn(Sequence[str]):
+class Sliced(ABC, Generic[Item, Part]):
+    """A place gives an item, a slice what is made of its part of the items."""
+
+    @overload
+    def __getitem__(self, at: int) -> Item: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Part: ...
+
+    def __getitem__(self, at: int | slice) -> Item | Part:
+        return self._slice(range(len(self))[at]) if isinstance(at, slice) else self._item(at)
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def _item(self, at: int) -> Item: ...
+
+    @abstractmethod
+    def _slice(self, rows: range) -> Part: ...
+
+
+class TextColumn(Sliced[str, "TextColumn"], Sequence[str]):
     """A sequence of texts, halves of characters ("surrogates") included; equal to any other of the same texts.
 
     Made of few parts, so that a column with some texts more need not copy the others: each part is less than half as
@@ -74,7 +98,7 @@ class TextColumn(Sequence[str]):
     def chained(cls, columns: Iterable[TextColumn]) -> TextColumn:
         """One after the other; nothing is copied."""
         chained = cls.of(())
-        parts = [part for column in columns for part in column._parts if part.n_texts]
+        parts = [part for column in columns for part in column._parts if len(part)]
         chained._set(parts or chained._parts)
         return chained
 
@@ -135,15 +159,7 @@ class TextColumn(Sequence[str]):
     def __len__(self) -> int:
         return self._n_texts
 
-    @overload
-    def __getitem__(self, at: int) -> str: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> TextColumn: ...
-
-    def __getitem__(self, at: int | slice) -> str | TextColumn:
-        if isinstance(at, slice):
-            return self._slice(range(self._n_texts)[at])
+    def _item(self, at: int) -> str:
         row = index(at)
         if row < 0:
             row += self._n_texts
@@ -155,7 +171,7 @@ class TextColumn(Sequence[str]):
 
     def __iter__(self) -> Iterator[str]:
         for part in self._parts:
-            for first in range(0, part.n_texts, _AT_ONCE):
+            for first in range(0, len(part), _AT_ONCE):
                 offsets = part.offsets[first : first + _AT_ONCE + 1].tolist()
                 data = part.data[offsets[0] : offsets[-1]].tobytes()
                 edges = pairwise(end - offsets[0] for end in offsets)
@@ -186,18 +202,18 @@ class TextColumn(Sequence[str]):
             return self.take(rows)
         found = []
         for part, first in zip(self._parts, self._firsts, strict=True):
-            start, stop = (min(max(row - first, 0), part.n_texts) for row in (rows.start, max(rows.start, rows.stop)))
+            start, stop = (min(max(row - first, 0), len(part)) for row in (rows.start, max(rows.start, rows.stop)))
             found.append(_Part(part.data, part.offsets[start : stop + 1]))
         sliced = TextColumn(found[0].data, found[0].offsets)
-        sliced._set([part for part in found if part.n_texts] or found[:1])
+        sliced._set([part for part in found if len(part)] or found[:1])
         return sliced
 
     def _set(self, parts: Sequence[_Part]) -> None:
         self._parts = tuple(parts)
-        *self._firsts, self._n_texts = accumulate((part.n_texts for part in parts), initial=0)
+        *self._firsts, self._n_texts = accumulate(map(len, parts), initial=0)
 
 
-class TextLists(Sequence[tuple[str, ...]]):
+class TextLists(Sliced[tuple[str, ...], "TextLists"], Sequence[tuple[str, ...]]):
     """Several texts each, or none: list i is texts[offsets[i]:offsets[i + 1]]. 8 bytes a list beside its texts."""
 
     __hash__ = None  # type: ignore[assignment]
@@ -233,21 +249,15 @@ class TextLists(Sequence[tuple[str, ...]]):
     def __len__(self) -> int:
         return len(self._offsets) - 1
 
-    @overload
-    def __getitem__(self, at: int) -> tuple[str, ...]: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> TextLists: ...
-
-    def __getitem__(self, at: int | slice) -> tuple[str, ...] | TextLists:
-        if isinstance(at, slice):
-            rows = range(len(self))[at]
-            if rows.step != 1:
-                return self.take(rows)
-            return TextLists(self._texts, self._offsets[rows.start : max(rows.start, rows.stop) + 1])
+    def _item(self, at: int) -> tuple[str, ...]:
         row = range(len(self))[at]
         first, last = int(self._offsets[row]), int(self._offsets[row + 1])
         return tuple(self._texts[first:last]) if last > first else ()
+
+    def _slice(self, rows: range) -> TextLists:
+        if rows.step != 1:
+            return self.take(rows)
+        return TextLists(self._texts, self._offsets[rows.start : max(rows.start, rows.stop) + 1])
 
     def __iter__(self) -> Iterator[tuple[str, ...]]:
         texts = iter(self.whole()[0])

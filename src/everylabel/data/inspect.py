@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from everylabel.data.bands import BANDS, in_band
-from everylabel.data.formats.load import DEFAULTS, open_source, options_from, vocabulary_entries
+from everylabel.data.formats.load import open_source, vocabulary_entries
 from everylabel.data.formats.registry import Format
-from everylabel.data.formats.rows import BadRows, Row, Source
+from everylabel.data.formats.rows import BadRows, Layout, Options, Row, Source
 from everylabel.run import QUIET, Run
 
 QUANTILES = {"min": 0.0, "5%": 0.05, "25%": 0.25, "median": 0.5, "75%": 0.75, "95%": 0.95, "max": 1.0}
@@ -105,21 +105,10 @@ class Collector(BadRows):
         self.finding.add(f"{where}: {problem}; {fix}")
 
 
-def inspect(
-    path: Path | str,
-    *,
-    format: str | None = None,
-    vocabulary: Path | str | None = None,
-    text_column: str = DEFAULTS.text_column,
-    label_column: str = DEFAULTS.label_column,
-    label_separator: str = DEFAULTS.label_separator,
-    language: str = DEFAULTS.language,
-    run: Run = QUIET,
-) -> Inspection:
+def inspect(path: Path | str, *, run: Run = QUIET, **layout: Unpack[Layout]) -> Inspection:
     """Counts, distributions and suspicious rows of a data folder or file of any known format."""
     findings = {key: Finding(meaning) for key, meaning in FINDINGS.items()}
-    options = options_from(vocabulary, text_column, label_column, label_separator, language)
-    module, source = open_source(path, format, Collector(findings["unreadable"]), options, run)
+    module, source = open_source(path, Options(**layout), Collector(findings["unreadable"]), run)
     known = vocabulary_ids(module, source, findings)
     first_seen: dict[str, str] = {}
     tallies: dict[str, Tally] = {}

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
-from everylabel.data.columns import Rows, TextColumn, TextLists, checked_rows
+from everylabel.data.columns import Rows, Sliced, TextColumn, TextLists, checked_rows
 from everylabel.data.ids import IdIndex, SortedHashes
 from everylabel.errors import DataError
 from everylabel.types import IntArray
@@ -34,7 +34,7 @@ class Label:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class LabelSet:
+class LabelSet(Sliced[Label, "LabelSet"]):
     """A sequence of labels, each id once; a label's place in it is the label's id in every `Ranking` and csr matrix."""
 
     ids: TextColumn
@@ -125,15 +125,10 @@ class LabelSet:
     def __len__(self) -> int:
         return len(self.ids)
 
-    @overload
-    def __getitem__(self, at: int) -> Label: ...
+    def _slice(self, rows: range) -> LabelSet:
+        return self.subset(rows)
 
-    @overload
-    def __getitem__(self, at: slice) -> LabelSet: ...
-
-    def __getitem__(self, at: int | slice) -> Label | LabelSet:
-        if isinstance(at, slice):
-            return self.subset(range(len(self))[at])
+    def _item(self, at: int) -> Label:
         return Label(self.ids[at], self.names[at], self.descriptions[at], self.alternatives[at], self.parents[at])
 
     def __iter__(self) -> Iterator[Label]:

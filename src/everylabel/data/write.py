@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
+from typing import Unpack
 
 from everylabel.atomic import replaced
 from everylabel.data.formats.load import (
     DEFAULTS,
     known_rows,
     open_source,
-    options_from,
     own_split,
     source_labels,
 )
@@ -24,7 +24,7 @@ from everylabel.data.formats.registry import (
     detect_format,
     format_named,
 )
-from everylabel.data.formats.rows import WHOLE, BadRows, OnBadRow, Options, Row, Source, Target, suffix_of
+from everylabel.data.formats.rows import WHOLE, BadRows, Layout, OnBadRow, Options, Row, Source, Target, suffix_of
 from everylabel.errors import ConfigError, DataError
 from everylabel.run import QUIET, Run
 
@@ -52,13 +52,8 @@ def convert(
     overwrite: bool = False,
     on_bad_row: OnBadRow = "error",
     bad_rows: BadRows | None = None,
-    format: str | None = None,
-    vocabulary: Path | str | None = None,
-    text_column: str = DEFAULTS.text_column,
-    label_column: str = DEFAULTS.label_column,
-    label_separator: str = DEFAULTS.label_separator,
-    language: str = DEFAULTS.language,
     run: Run = QUIET,
+    **layout: Unpack[Layout],
 ) -> Converted:
     """Data in another format (`to`; by the target's suffix, else native): a folder, or one split as one file.
 
@@ -67,8 +62,8 @@ def convert(
     """
     target = Path(dst)
     bad = bad_rows if bad_rows is not None else BadRows(on_bad_row)
-    options = options_from(vocabulary, text_column, label_column, label_separator, language)
-    module, source = open_source(src, format, bad, options, run)
+    options = Options(**layout)
+    module, source = open_source(src, options, bad, run)
     as_file = suffix_of(target) in FILE_FORMATS
     chosen = format_named(to or FILE_FORMATS.get(suffix_of(target), "native"))
     check_writer(chosen, as_file, target)

@@ -48,26 +48,16 @@ def _squared_lengths(indptr: Any, values: Any, dense: Any, bias: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)
-def solve(
-    indptr: Any,
-    indices: Any,
-    values: Any,
-    dense: Any,
-    y: Any,
-    n_lanes: Any,
-    n_features: Any,
-    cost_positive: Any,
-    cost_negative: Any,
-    bias: Any,
-    tolerance: Any,
-    max_epochs: Any,
-    seed: Any,
-) -> Any:
+def solve(rows: Any, y: Any, n_lanes: Any, n_features: Any, costs: Any, bias: Any, stop: Any, seed: Any) -> Any:
     """Weights (n_features + dense columns + 1 for the bias, LANES) and the number of epochs.
 
-    Row i has the sparse values at indptr[i]:indptr[i+1] and dense[i]; y is (n, LANES) of +1 and -1. Stops when in no
-    lane the projected gradients differ by more than the tolerance, as liblinear does.
+    Row i has the sparse values at indptr[i]:indptr[i+1] and dense[i]; y is (n, LANES) of +1 and -1. Costs are of a
+    positive and a negative. Stops when in no lane the projected gradients differ by more than the tolerance, as
+    liblinear does, or after so many epochs.
     """
+    indptr, indices, values, dense = rows
+    cost_positive, cost_negative = costs
+    tolerance, max_epochs = stop
     n = len(indptr) - 1
     n_dense = dense.shape[1]
     W = np.zeros((n_features + n_dense + 1, LANES), np.float32)

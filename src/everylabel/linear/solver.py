@@ -166,7 +166,8 @@ def _solve_task(
     sparse = features.sparse
     scratch = np.zeros(sparse.shape[1], np.int32)
     indptr, indices, values, used = kernels.gather(sparse.indptr, sparse.indices, sparse.data, rows, scratch)
-    dense = features.dense[rows]
+    taken = indptr, indices, values, features.dense[rows]
+    costs, stop = (config.cost_positive, config.cost_negative), (config.tolerance, config.max_epochs)
     at_dense = np.arange(sparse.shape[1], features.n_columns + 1)
     original = np.concatenate([used, at_dense]).astype(np.int32)  # also the bias, which comes last
     columns, nodes, weights = [], [], []
@@ -176,21 +177,7 @@ def _solve_task(
         for lane in range(n_lanes):
             docs = positive_docs.indices[positive_docs.indptr[first + lane] : positive_docs.indptr[first + lane + 1]]
             y[np.searchsorted(rows, docs), lane] = 1
-        W, _ = kernels.solve(
-            indptr,
-            indices,
-            values,
-            dense,
-            y,
-            n_lanes,
-            len(used),
-            config.cost_positive,
-            config.cost_negative,
-            np.float32(config.bias),
-            config.tolerance,
-            config.max_epochs,
-            seed,
-        )
+        W, _ = kernels.solve(taken, y, n_lanes, len(used), costs, np.float32(config.bias), stop, seed)
         kept_rows, lanes, kept = kernels.kept_weights(W, n_lanes, limits[original])
         columns.append(original[kept_rows])
         nodes.append(lanes + np.int32(first))

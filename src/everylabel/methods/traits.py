@@ -6,8 +6,9 @@ settings differ from the defaults, and whether the method is not for such data. 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, dataclass_transform
 
 if TYPE_CHECKING:
     from everylabel.methods.facts import Facts, Work
@@ -35,6 +36,7 @@ class Traits:
     worth_alone: int | None = None  # the same where there are no pairs, and one method does it all
     most_of_budget: float = 1.0  # share of the time above which it is not worth it
     least_documents: int = 0  # labelled ones, below which it learns little
+    seconds: tuple[float, float] = (5e-4, 1e-6)  # to rank a document, and for each of its words besides
     most_labels: int | None = None  # above which it takes too long, or too much memory
     better_than: str = ""  # a method in whose place it comes when there is time for it
     weighs_words: bool = False  # knows which words of a label's text are rare, and says so as evidence
@@ -64,6 +66,11 @@ class Traits:
         return ", ".join(needed) + (f"; {helping} help" if helping else "")
 
 
+BAGS_OF_WORDS = Traits(label_by_label=True, needs_texts=False)
+PAIRS_AND_TEXTS = Traits(reads_label_texts=True, ranks_unseen=True)
+TEXTS_ONLY = replace(PAIRS_AND_TEXTS, pairs="unused", documents="welcome")
+
+
 class Described:
     """What a method's class says of itself; `Method` is one."""
 
@@ -81,7 +88,8 @@ class Described:
     @classmethod
     def seconds_per_document(cls, facts: Facts) -> float:
         """To rank one, on the same machine."""
-        return 5e-4 + 1e-6 * facts.words
+        least, each_word = cls.traits.seconds
+        return least + each_word * facts.words
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:  # noqa: ARG003
@@ -107,3 +115,18 @@ class Described:
     def depth(self) -> int:
         """How many ranks are worth asking for, with these settings."""
         return self.traits.depth
+
+
+C = TypeVar("C", bound=type[Described])
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(field,))
+def method(name: str, summary: str) -> Callable[[C], C]:
+    """Makes a class of settings a method, as `@dataclass(kw_only=True)` and the two attributes do."""
+
+    def named(cls: C) -> C:
+        cls.name, cls.summary = name, summary
+        dataclass(kw_only=True)(cls)
+        return cls
+
+    return named

@@ -12,9 +12,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from everylabel.errors import ConfigError, DataError
 from everylabel.methods.base import Method, State
 from everylabel.methods.calibrate import Calibration
 from everylabel.methods.facts import Facts
-from everylabel.methods.traits import Traits
+from everylabel.methods.traits import Traits, method
 from everylabel.methods.words.neighbours import NearestNeighbours
 from everylabel.parallel import parallel_map
 from everylabel.run import QUIET, Run
@@ -60,20 +60,14 @@ class Tag(NamedTuple):
     evidence: list[Evidence]
 
 
-@dataclass(kw_only=True)
+@method("tagger", "several methods, chosen for the data and blended: frequent, rare and unseen labels in one ranking")
 class Tagger(Method):
     """Frequent, rare and unseen labels in one ranking, by several methods and a blend that has learned whom to trust.
 
     See the file for the cost.
     """
 
-    name: ClassVar[str] = "tagger"
-    summary: ClassVar[str] = (
-        "several methods, chosen for the data and blended: frequent, rare and unseen labels in one ranking"
-    )
-    traits: ClassVar[Traits] = Traits(
-        pairs="welcome", documents="welcome", reads_label_texts=True, ranks_unseen=True, needs_texts=False
-    )
+    traits = Traits(pairs="welcome", documents="welcome", reads_label_texts=True, ranks_unseen=True, needs_texts=False)
 
     budget: str = ""  # time for the fit, such as "30m"; "": by the size of the data
     experts: tuple[str, ...] = ()  # methods to use; none: as planned
@@ -177,17 +171,16 @@ class Tagger(Method):
 
     def with_labels(self, labels: Iterable[Label]) -> Self:
         labels = list(labels)
-        model = super().with_labels(labels)
-        model._hide_in_experts()
-        model._note("labels added", labels=len(labels))
-        return model
+        return super().with_labels(labels)._relabelled("labels added", len(labels))
 
     def without_labels(self, ids: Iterable[str]) -> Self:
         ids = list(ids)
-        model = super().without_labels(ids)
-        model._hide_in_experts()
-        model._note("labels removed", labels=len(ids))
-        return model
+        return super().without_labels(ids)._relabelled("labels removed", len(ids))
+
+    def _relabelled(self, what: str, count: int) -> Self:
+        self._hide_in_experts()
+        self._note(what, labels=count)
+        return self
 
     def calibrated(self, dataset: Dataset, ranking: Ranking | None = None) -> Self:
         model = super().calibrated(dataset, ranking)

@@ -65,8 +65,13 @@ def words(codes: Any, start: Any, end: Any, is_word: Any, stop: Any, hashes: Any
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _extend(gram: Any, word: Any) -> Any:
-    return _finish(_mix(gram * _MIX, word))  # times something first: a plain xor would not see the words' order
+def _extend(gram: Any, word: Any, keys: Any) -> Any:
+    """The n-gram with one word more, and its place in the table; FREE is the n-gram of no word."""
+    if gram == FREE:
+        gram = word
+    else:  # times something first: a plain xor would not see the words' order
+        gram = _finish(_mix(gram * _MIX, word))
+    return gram, place(keys, gram)
 
 
 @njit(nogil=True, cache=True)
@@ -97,11 +102,9 @@ def count_documents(codes: Any, offsets: Any, first_doc: Any, is_word: Any, stop
     for d in range(len(offsets) - 1):
         n = words(codes, offsets[d], offsets[d + 1], is_word, stop, hashes, starts, ends)
         for i in range(n):
-            gram = hashes[i]
+            gram = FREE
             for j in range(i, min(i + ngrams, n)):
-                if j > i:
-                    gram = _extend(gram, hashes[j])
-                at = place(keys, gram)
+                gram, at = _extend(gram, hashes[j], keys)
                 if keys[at] == FREE:
                     if 2 * (used + 1) > len(keys):
                         keys, df, last, spans = _grown(keys, df, last, spans)
@@ -160,11 +163,9 @@ def count_terms(codes: Any, offsets: Any, is_word: Any, stop: Any, ngrams: Any, 
         n = words(codes, offsets[d], offsets[d + 1], is_word, stop, hashes, starts, ends)
         n_found = 0
         for i in range(n):
-            gram = hashes[i]
+            gram = FREE
             for j in range(i, min(i + ngrams, n)):
-                if j > i:
-                    gram = _extend(gram, hashes[j])
-                at = place(keys, gram)
+                gram, at = _extend(gram, hashes[j], keys)
                 if keys[at] == gram:
                     found[n_found] = values[at]
                     n_found += 1

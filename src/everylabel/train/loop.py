@@ -21,7 +21,7 @@ from everylabel.train.checkpoint import Stage
 from everylabel.train.config import TrainConfig
 from everylabel.train.interrupt import interrupts_held
 from everylabel.train.optimiser import Group
-from everylabel.train.training import Batches, DivergedError, Loss, Step, Training
+from everylabel.train.training import Batches, DivergedError, Loss, Step, Supplied, Training
 
 __all__ = ["DivergedError", "Group", "Step", "TrainConfig", "train"]
 
@@ -57,7 +57,8 @@ def train(
     Memory: weights, gradients, two numbers a parameter, and with `evaluate` one more copy of the weights.
     """
     config.check()
-    training = Training(module, batches, loss, config, groups=groups, seed=seed, name=name, evaluate=evaluate)
+    supplied = Supplied(module, batches, loss, evaluate)
+    training = Training(supplied, config, groups=groups, seed=seed, name=name)
     return _train(training, run)
 
 

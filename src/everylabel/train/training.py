@@ -48,26 +48,26 @@ class Step(NamedTuple):
     seconds: float  # of training so far, pauses between a checkpoint and its resumption not counted
 
 
+class Supplied(NamedTuple):
+    """What a method gives to be trained, as `train` says."""
+
+    module: nn.Module
+    batches: Batches
+    loss: Loss
+    evaluate: Callable[[], float] | None
+
+
 class Training:
     """One training: its state, and the moves that change it. `moved` is open while there are steps."""
 
     def __init__(
-        self,
-        module: nn.Module,
-        batches: Batches,
-        loss: Loss,
-        config: TrainConfig,
-        *,
-        groups: Sequence[Group],
-        seed: int,
-        name: str,
-        evaluate: Callable[[], float] | None,
+        self, supplied: Supplied, config: TrainConfig, *, groups: Sequence[Group], seed: int, name: str
     ) -> None:
-        self.module, self.batches, self.loss, self.config = module, batches, loss, config
-        self.groups, self.seed, self.name, self.evaluate = groups, seed, name, evaluate
+        self.module, self.batches, self.loss, self.evaluate = supplied
+        self.config, self.groups, self.seed, self.name = config, groups, seed, name
         self.device = training_device(config.device)
         self.optimiser = Optimiser(groups)
-        self.weights = _weights(module, self.optimiser.parameters)
+        self.weights = _weights(self.module, self.optimiser.parameters)
         self.number = 0  # steps done
         self.last = Step(0, math.nan, {}, 0.0, None, None, 0.0)
         self.fresh = False  # the last step was not evaluated and reported yet

@@ -17,7 +17,6 @@ from everylabel.data.formats.json_lines import Object, first_object, objects
 from everylabel.data.formats.lines import created, first_lines, lines
 from everylabel.data.formats.rows import (
     BadRows,
-    Entry,
     Row,
     Source,
     Target,
@@ -33,6 +32,8 @@ from everylabel.run import Run
 NAME = "annif"
 NUMBERED = False
 SUFFIXES = (".tsv", ".csv", ".jsonl")
+
+read_labels = vocabulary.found_labels
 
 
 def detect(path: Path) -> bool:
@@ -53,10 +54,6 @@ def has_uris(line: str) -> bool:
 
 def splits(path: Path) -> list[str]:
     return list(split_files(path, SUFFIXES))
-
-
-def read_labels(source: Source) -> Iterator[Entry] | None:
-    return vocabulary.found_labels(source)
 
 
 def read_documents(source: Source, split: str) -> Iterator[Row]:
@@ -107,10 +104,11 @@ class NameIndex:
         """The id of the label of this name; the name itself when no vocabulary knows it."""
         if self.ids is None:
             options, run, lenient = self.source.options, self.source.run, BadRows("skip")
-            if options.vocabulary is None:
+            file = options.vocabulary_file
+            if file is None:
                 entries = vocabulary.found_labels(replace(self.source, bad=lenient))
             else:
-                entries = vocabulary.read(options.vocabulary, lenient, run, options.language)
+                entries = vocabulary.read(file, lenient, run, options.language)
             self.ids = {entry.label.name: entry.label.id for entry in entries or ()}
         return self.ids.get(name, name)
 

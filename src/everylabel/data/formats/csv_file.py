@@ -15,12 +15,14 @@ from everylabel.data.formats import native, vocabulary
 from everylabel.data.formats.delimited import columns_of, table
 from everylabel.data.formats.json_lines import strings
 from everylabel.data.formats.lines import created
-from everylabel.data.formats.rows import Entry, Options, Row, Source, Target, split_file, split_files, suffix_of
+from everylabel.data.formats.rows import Options, Row, Source, Target, split_file, split_files, suffix_of
 from everylabel.errors import DataError
 
 NAME = "csv"
 NUMBERED = False
 SUFFIXES = (".csv", ".tsv")
+
+read_labels = vocabulary.found_labels
 
 
 def detect(path: Path) -> bool:
@@ -31,10 +33,6 @@ def detect(path: Path) -> bool:
 
 def splits(path: Path) -> list[str]:
     return list(split_files(path, SUFFIXES))
-
-
-def read_labels(source: Source) -> Iterator[Entry] | None:
-    return vocabulary.found_labels(source)
 
 
 def read_documents(source: Source, split: str) -> Iterator[Row]:

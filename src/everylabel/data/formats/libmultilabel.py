@@ -12,13 +12,15 @@ from pathlib import Path
 from everylabel.data.formats import native, vocabulary
 from everylabel.data.formats.attentionxml import spaced
 from everylabel.data.formats.lines import created, first_lines, lines
-from everylabel.data.formats.rows import Entry, Row, Source, Target, decoded, shown, split_file, split_files, suffix_of
+from everylabel.data.formats.rows import Row, Source, Target, decoded, shown, split_file, split_files, suffix_of
 from everylabel.data.formats.vocabulary import one_line
 
 NAME = "libmultilabel"
 NUMBERED = False
 SUFFIXES = (".txt", ".tsv")
 SAMPLED = 100  # lines looked at to count the columns
+
+read_labels = vocabulary.found_labels
 
 
 def detect(path: Path) -> bool:
@@ -33,10 +35,6 @@ def fewest_tabs(path: Path) -> int:
 
 def splits(path: Path) -> list[str]:
     return list(split_files(path, SUFFIXES))
-
-
-def read_labels(source: Source) -> Iterator[Entry] | None:
-    return vocabulary.found_labels(source)
 
 
 def read_documents(source: Source, split: str) -> Iterator[Row]:

@@ -80,27 +80,11 @@ class GatheredPairs:
 
 
 def open_source(
-    path: Path | str,
-    format: str | None = None,
-    bad: BadRows | None = None,
-    options: Options = DEFAULTS,
-    run: Run = QUIET,
+    path: Path | str, options: Options = DEFAULTS, bad: BadRows | None = None, run: Run = QUIET
 ) -> tuple[Format, Source]:
     """The format's module and the source for it to read."""
-    module = format_named(format or detect_format(path))
+    module = format_named(options.format or detect_format(path))
     return module, Source(Path(path), options, bad or BadRows(), run)
-
-
-def options_from(
-    vocabulary: Path | str | None, text_column: str, label_column: str, label_separator: str, language: str
-) -> Options:
-    return Options(
-        text_column=text_column,
-        label_column=label_column,
-        label_separator=label_separator,
-        language=language,
-        vocabulary=None if vocabulary is None else Path(vocabulary),
-    )
 
 
 def load_dataset(
@@ -123,8 +107,9 @@ def load_dataset(
     afterwards how many rows were skipped, and why.
     """
     bad = bad_rows if bad_rows is not None else BadRows(on_bad_row)
-    options = options_from(vocabulary, text_column, label_column, label_separator, language)
-    module, source = open_source(path, format, bad, options, run)
+    columns = {"text_column": text_column, "label_column": label_column, "label_separator": label_separator}
+    options = Options(format=format, vocabulary=vocabulary, language=language, **columns)
+    module, source = open_source(path, options, bad, run)
     split = own_split(module, source.path, split)
     entries = vocabulary_entries(module, source)
     labels = None if entries is None else label_set(entries, bad)
@@ -187,8 +172,7 @@ def load_labels(
     if vocabulary is not None:
         labels = label_set(vocabulary_file(Path(vocabulary), bad, run, language), bad)
     else:
-        options = replace(DEFAULTS, language=language)
-        labels = source_labels(*open_source(path, format, bad, options, run))
+        labels = source_labels(*open_source(path, Options(format=format, language=language), bad, run))
     bad.report(run)
     return labels
 
@@ -258,7 +242,7 @@ def document_rows(
     path = Path(source)
     if format is None and path.is_file() and suffix_of(path) in (".txt", "", ".json"):
         return plain.read_file(path, bad, run)
-    module, opened = open_source(path, format, bad, replace(DEFAULTS, text_column=text_column), run)
+    module, opened = open_source(path, Options(format=format, text_column=text_column), bad, run)
     names = module.splits(path)
     if split is None and path.is_dir() and len(names) != 1:
         raise DataError(f"{path}: expected one split to read, and there are {', '.join(names) or 'none'}; name one")
@@ -278,7 +262,7 @@ def own_split(module: Format, path: Path, split: str) -> str:
 
 
 def vocabulary_entries(module: Format, source: Source) -> Iterator[Entry] | None:
-    file = source.options.vocabulary
+    file = source.options.vocabulary_file
     if file is not None:
         return vocabulary.read(file, source.bad, source.run, source.options.language, module.NUMBERED)
     return module.read_labels(source)
@@ -330,7 +314,6 @@ def known_rows(module: Format, source: Source, split: str, known: Container[str]
 
 
 def vocabulary_name(source: Source) -> str:
-    if source.options.vocabulary is not None:
-        return source.options.vocabulary.name
-    file = vocabulary.find(source.path if source.path.is_dir() else source.path.parent)
+    beside = source.path if source.path.is_dir() else source.path.parent
+    file = source.options.vocabulary_file or vocabulary.find(beside)
     return "the vocabulary" if file is None else file.name

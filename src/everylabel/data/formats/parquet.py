@@ -12,12 +12,14 @@ from typing import Any
 from everylabel.data.formats import native, vocabulary
 from everylabel.data.formats.csv_file import missing_column, split_labels
 from everylabel.data.formats.json_lines import strings
-from everylabel.data.formats.rows import SPLIT_NAMES, WHOLE, Entry, Row, Source, Target, shown, split_of, stem_of
+from everylabel.data.formats.rows import SPLIT_NAMES, WHOLE, Row, Source, Target, shown, split_of, stem_of
 from everylabel.errors import DataError
 
 NAME = "parquet"
 NUMBERED = False
 BATCH = 1024  # rows held at a time
+
+read_labels = vocabulary.found_labels
 
 
 def pyarrow_for(path: Path) -> Any:
@@ -47,10 +49,6 @@ def parts(path: Path) -> dict[str, list[Path]]:
 
 def splits(path: Path) -> list[str]:
     return list(parts(path))
-
-
-def read_labels(source: Source) -> Iterator[Entry] | None:
-    return vocabulary.found_labels(source)
 
 
 def read_documents(source: Source, split: str) -> Iterator[Row]:

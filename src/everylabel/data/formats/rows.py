@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, TypedDict
 
 from everylabel.data.dataset import Label, LabelSet
 from everylabel.errors import ConfigError, DataError
@@ -59,19 +59,35 @@ class Entry(NamedTuple):
     where: str
 
 
+class Layout(TypedDict, total=False):
+    """`Options` as keywords of functions that read data."""
+
+    format: str | None
+    vocabulary: Path | str | None
+    text_column: str
+    label_column: str
+    label_separator: str
+    language: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """What cannot be seen from the files. Each format uses the ones that concern it."""
 
+    format: str | None = None  # None: by looking at the data
     text_column: str = "text"
     label_column: str = "labels"
     label_separator: str = ";"
     language: str = "en"  # of the names in a vocabulary with several languages
-    vocabulary: Path | None = None  # instead of the one found beside the data
+    vocabulary: Path | str | None = None  # instead of the one found beside the data
 
     def __post_init__(self) -> None:
         if not self.label_separator:
             raise ConfigError("label_separator must be at least one character, got an empty text")
+
+    @property
+    def vocabulary_file(self) -> Path | None:
+        return None if self.vocabulary is None else Path(self.vocabulary)
 
 
 @dataclass
@@ -113,8 +129,7 @@ class Source:
     run: Run = QUIET
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """A folder or file to be written, with what a writer must know besides the rows."""
 
     path: Path
@@ -124,7 +139,7 @@ class Target:
 
     def into(self, name: str) -> Target:
         """A file in this folder, compressed if asked for."""
-        return replace(self, path=self.path / (f"{name}.gz" if self.gz else name))
+        return self._replace(path=self.path / (f"{name}.gz" if self.gz else name))
 
 
 def decoded(raw: bytes, where: str, bad: BadRows) -> str | None:

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -44,7 +44,7 @@ from everylabel.methods.depl.bounds import keyword_bounds
 from everylabel.methods.evidence import Clue, base_forms
 from everylabel.methods.facts import FEW_DOCUMENTS, MANY_LABELS, Facts, Work
 from everylabel.methods.rare import check_rare_weight, favour_rare
-from everylabel.methods.traits import Traits
+from everylabel.methods.traits import Traits, method
 from everylabel.methods.words.linear import Svm, seen_labels
 from everylabel.run import Run
 from everylabel.text.keywords import Description, Descriptions, KeywordConfig, WordSvm, hard_negatives, top_words
@@ -86,15 +86,11 @@ class Learning:
             )
 
 
-@dataclass(kw_only=True)
+@method("classifier", "an encoder with one linear classifier per label on top, trained together")
 class Classifier(Method):
     """An encoder and one linear classifier a seen label. Fit: epochs x (tokens + documents x labels x dim)."""
 
-    name: ClassVar[str] = "classifier"
-    summary: ClassVar[str] = "an encoder with one linear classifier per label on top, trained together"
-    traits: ClassVar[Traits] = Traits(
-        why="an encoder with a classifier a label", needs_torch=True, least_documents=FEW_DOCUMENTS
-    )
+    traits = Traits(why="an encoder with a classifier a label", needs_torch=True, least_documents=FEW_DOCUMENTS)
 
     encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(lexical=768))
     pooling: Pooling = "own"
@@ -167,15 +163,13 @@ class Classifier(Method):
         )
 
 
-@dataclass(kw_only=True)
+@method(
+    "depl", "a dual encoder that finds labels by their names and by keywords from a linear classifier: for rare labels"
+)
 class Depl(Classifier):
     """Score = sigmoid of the product of document and description. Fit: the SVM, the classifier, the dual encoder."""
 
-    name: ClassVar[str] = "depl"
-    summary: ClassVar[str] = (
-        "a dual encoder that finds labels by their names and by keywords from a linear classifier: for rare labels"
-    )
-    traits: ClassVar[Traits] = replace(
+    traits = replace(
         Classifier.traits,
         why="an encoder that finds rare labels by keywords",
         reads_label_texts=True,
@@ -331,13 +325,11 @@ class Depl(Classifier):
         self.descriptions_ = Descriptions(self._words(), state["keywords"], state["keywords_read"])
 
 
-@dataclass(kw_only=True)
+@method("depl+cls", "depl and a classifier on one encoder, trained together: frequent labels, too")
 class DeplCls(Depl):
     """Score = the mean of two probabilities, of the retrieval and of a classifier, trained together."""
 
-    name: ClassVar[str] = "depl+cls"
-    summary: ClassVar[str] = "depl and a classifier on one encoder, trained together: frequent labels, too"
-    traits: ClassVar[Traits] = replace(Depl.traits, worth=None, reads_sentences=21)
+    traits = replace(Depl.traits, worth=None, reads_sentences=21)
 
     joint: bool = True
 
@@ -347,15 +339,11 @@ class DeplCls(Depl):
         return replace(alone, training=alone.training + beside.training)
 
 
-@dataclass(kw_only=True)
+@method("de-ret", "a dual encoder that finds labels by their names: depl without keywords")
 class DeRet(Depl):
     """The dual encoder with the labels' names: DEPL without keywords."""
 
-    name: ClassVar[str] = "de-ret"
-    summary: ClassVar[str] = "a dual encoder that finds labels by their names: depl without keywords"
-    traits: ClassVar[Traits] = replace(
-        Depl.traits, why="an encoder that finds labels by their names", worth=None, reads_sentences=22
-    )
+    traits = replace(Depl.traits, why="an encoder that finds labels by their names", worth=None, reads_sentences=22)
 
     keywords: KeywordConfig = field(default_factory=lambda: KeywordConfig(per_label=0))
     rare_weight: float = 0.0

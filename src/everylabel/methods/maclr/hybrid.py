@@ -11,8 +11,8 @@ Cost of fitting: RTS, 10 passes over the documents; of a document: that of the p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
 from everylabel.methods.facts import MANY_LABELS, Facts, Work
 from everylabel.methods.maclr.maclr import SelfSupervision
-from everylabel.methods.traits import Traits
+from everylabel.methods.traits import TEXTS_ONLY, method
 from everylabel.run import Run
 from everylabel.text.matching import LabelMatcher, MatchConfig
 from everylabel.text.views import Views
@@ -38,21 +38,15 @@ RANK_CONSTANT = 10  # of reciprocal-rank fusion
 LEAST_READ = 0.3  # weight of an encoder that reads next to nothing of a long document
 
 
-@dataclass(kw_only=True)
+@method("hybrid", "label texts matched by words and by meaning, in one ranking: the best without labelled documents")
 class Hybrid(Method):
     """Score = the weighted mean of the cosine of words and (1 + cosine) / 2 of both encoders."""
 
-    name: ClassVar[str] = "hybrid"
-    summary: ClassVar[str] = (
-        "label texts matched by words and by meaning, in one ranking: the best without labelled documents"
-    )
-    traits: ClassVar[Traits] = Traits(
+    traits = replace(
+        TEXTS_ONLY,
         why="label texts matched by words, by meaning and by a transformer",
-        pairs="unused",
-        documents="welcome",
-        reads_label_texts=True,
-        ranks_unseen=True,
         needs_torch=True,
+        seconds=(1.6e-2, 0.0),
         worth=50,
         worth_alone=10,
         most_labels=MANY_LABELS,
@@ -73,10 +67,6 @@ class Hybrid(Method):
     def cost(cls, facts: Facts) -> Work:
         by_transformer = 2e-3 * facts.n_labels + 8e-3 * min(facts.n_docs, 5_000)
         return Work(reading=10 + 1e-6 * facts.all_words, training=5e-6 * facts.all_words + by_transformer)
-
-    @classmethod
-    def seconds_per_document(cls, facts: Facts) -> float:  # noqa: ARG003
-        return 1.6e-2
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:

@@ -19,14 +19,14 @@ Cost of a step: one pass forward and back over a batch's tokens; of new clusters
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 from everylabel.data.dataset import Dataset
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError
 from everylabel.methods.facts import Facts, Work
 from everylabel.methods.maclr.semantic import Semantic
-from everylabel.methods.traits import Traits
+from everylabel.methods.traits import method
 from everylabel.run import Run
 from everylabel.text.matching import MatchConfig
 
@@ -47,6 +47,11 @@ class SelfSupervision:
     label_negatives: int = 256  # random labels a step: in the regularisation, and beside a batch's own labels
     first_clusters: int | None = None  # K0; None: batch_size^2 / 32, the paper's ratio, but at least 8 documents each
 
+    @property
+    def slower(self) -> float:
+        """How many times as long it takes as the inverse cloze task alone."""
+        return 4.0 if self.pseudo_encoder else {"titles": 1.0, "twins": 1.2, "segments": 1.6}[self.task]
+
     def check(self) -> None:
         least = {"pseudo_labels": 1, "batch_size": 2, "label_negatives": 1, "steps": 1, "first_clusters": 1}
         for key, value in least.items():
@@ -56,13 +61,11 @@ class SelfSupervision:
             raise ConfigError(f"learn.lr must be above 0; got {self.lr}")
 
 
-@dataclass(kw_only=True)
+@method("ict", "an encoder that learns which title belongs to which text: the inverse cloze task alone")
 class Ict(Semantic):
     """The inverse cloze task alone: row 1 of MACLR's ablation. Ranks as `semantic` does, by an encoder that learned."""
 
-    name: ClassVar[str] = "ict"
-    summary: ClassVar[str] = "an encoder that learns which title belongs to which text: the inverse cloze task alone"
-    traits: ClassVar[Traits] = replace(
+    traits = replace(
         Semantic.traits,
         why="an encoder that learned from the documents' texts",
         pairs="welcome",
@@ -71,14 +74,13 @@ class Ict(Semantic):
         worth_alone=None,
         reads_sentences=32,
     )
-    slower: ClassVar[float] = 1.0  # than this one
 
     learn: SelfSupervision = field(default_factory=SelfSupervision)
     match: MatchConfig = field(default_factory=MatchConfig)  # of the TF-IDF view
 
     @classmethod
     def cost(cls, facts: Facts) -> Work:
-        return Work(reading=5, training=cls.slower * (4.5e-6 * facts.all_words + 1e-3 * facts.n_labels))
+        return Work(reading=5, training=cls().learn.slower * (4.5e-6 * facts.all_words + 1e-3 * facts.n_labels))
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:
@@ -101,40 +103,32 @@ class Ict(Semantic):
         self.tower_ = tower.index_labels(dataset.labels, self.index)
 
 
-@dataclass(kw_only=True)
+@method("simcse", "an encoder that learns to know a text again after dropout")
 class SimCse(Ict):
     """Dropout twins: the same text twice, each time without other parts of it."""
 
-    name: ClassVar[str] = "simcse"
-    summary: ClassVar[str] = "an encoder that learns to know a text again after dropout"
-    traits: ClassVar[Traits] = replace(Ict.traits, reads_sentences=33)
-    slower: ClassVar[float] = 1.2
+    traits = replace(Ict.traits, reads_sentences=33)
 
     learn: SelfSupervision = field(default_factory=lambda: SelfSupervision(task="twins"))
 
 
-@dataclass(kw_only=True)
+@method("rts", "an encoder that learns which random segments and titles are of the same text")
 class Rts(Ict):
     """Random text segmentation: segments of 40 to 80 words with titles and with one another, titles, labels."""
 
-    name: ClassVar[str] = "rts"
-    summary: ClassVar[str] = "an encoder that learns which random segments and titles are of the same text"
-    traits: ClassVar[Traits] = replace(Ict.traits, reads_sentences=31)
-    slower: ClassVar[float] = 1.6
+    traits = replace(Ict.traits, reads_sentences=31)
 
     learn: SelfSupervision = field(default_factory=lambda: SelfSupervision(task="segments"))
 
 
-@dataclass(kw_only=True)
+@method(
+    "maclr",
+    "an encoder that learns from documents without labels, in two stages, and from labelled ones if there are some",
+)
 class Maclr(Ict):
     """Both stages with all of their parts."""
 
-    name: ClassVar[str] = "maclr"
-    summary: ClassVar[str] = (
-        "an encoder that learns from documents without labels, in two stages, and from labelled ones if there are some"
-    )
-    traits: ClassVar[Traits] = replace(Ict.traits, reads_sentences=30)
-    slower: ClassVar[float] = 4.0
+    traits = replace(Ict.traits, reads_sentences=30)
 
     learn: SelfSupervision = field(
         default_factory=lambda: SelfSupervision(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any
 
 from everylabel.data.dataset import Dataset, LabelSet
 from everylabel.encoders.base import EncoderConfig
 from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
 from everylabel.methods.facts import Facts, Work
-from everylabel.methods.traits import Traits
+from everylabel.methods.traits import TEXTS_ONLY, method
 from everylabel.run import Run
 from everylabel.text.views import Views
 from everylabel.types import Ranking
@@ -19,22 +19,12 @@ if TYPE_CHECKING:
     from everylabel.methods.tower import Tower
 
 
-@dataclass(kw_only=True)
+@method("semantic", "labels near the document in the space of a pretrained encoder, which stays as it is")
 class Semantic(Method):
     """Score = (1 + cosine) / 2 of the centred document's vector and the nearest of the label's texts."""
 
-    name: ClassVar[str] = "semantic"
-    summary: ClassVar[str] = "labels near the document in the space of a pretrained encoder, which stays as it is"
-    traits: ClassVar[Traits] = Traits(
-        why="label texts matched by meaning",
-        pairs="unused",
-        documents="welcome",
-        reads_label_texts=True,
-        ranks_unseen=True,
-        needs_torch=True,
-        worth=40,
-        worth_alone=20,
-        reads_sentences=40,
+    traits = replace(
+        TEXTS_ONLY, why="label texts matched by meaning", needs_torch=True, worth=40, worth_alone=20, reads_sentences=40
     )
 
     encoder: EncoderConfig = field(default_factory=EncoderConfig)

@@ -16,7 +16,7 @@ pairs are not in the tree. Cost: that of a linear ranker with 640 words more in 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from everylabel.linear.solver import Features, SolverConfig
 from everylabel.methods.base import Method, State
 from everylabel.methods.facts import FEW_DOCUMENTS, Facts, Work
 from everylabel.methods.rare import CANDIDATES, check_rare_weight, favour_rare
-from everylabel.methods.traits import Traits
+from everylabel.methods.traits import Traits, method
 from everylabel.run import Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.text.matching import require_texts
@@ -72,15 +72,14 @@ class FineTuning:
             raise ConfigError("fine_tuning: temperature and lr must be above 0")
 
 
-@dataclass(kw_only=True)
+@method("matchxml", "an encoder fine-tuned down a tree of labels, its vectors beside TF-IDF in a linear ranker")
 class MatchXml(Method):
     """Score = product of probabilities down the tree, as in `xr-linear`; of an ensemble their mean."""
 
-    name: ClassVar[str] = "matchxml"
-    summary: ClassVar[str] = "an encoder fine-tuned down a tree of labels, its vectors beside TF-IDF in a linear ranker"
-    traits: ClassVar[Traits] = Traits(
+    traits = Traits(
         why="an encoder fine-tuned down a tree of labels beside TF-IDF",
         needs_torch=True,
+        seconds=(2e-2, 0.0),
         worth=110,
         least_documents=FEW_DOCUMENTS,
     )
@@ -104,10 +103,6 @@ class MatchXml(Method):
     @classmethod
     def cost(cls, facts: Facts) -> Work:
         return Work(reading=5, solving=5 * facts.n_labelled * 3e-3, training=5 * facts.n_labelled * 4e-3)
-
-    @classmethod
-    def seconds_per_document(cls, facts: Facts) -> float:  # noqa: ARG003
-        return 2e-2
 
     @classmethod
     def unfit(cls, facts: Facts) -> str:
@@ -177,15 +172,13 @@ class MatchXml(Method):
         ]
 
 
-@dataclass(kw_only=True)
+@method(
+    "xr-transformer", "what matchxml is without label vectors of its own, text-label matching and sentence embedding"
+)
 class XrTransformer(MatchXml):
     """Without what MatchXML adds."""
 
-    name: ClassVar[str] = "xr-transformer"
-    summary: ClassVar[str] = (
-        "what matchxml is without label vectors of its own, text-label matching and sentence embedding"
-    )
-    traits: ClassVar[Traits] = replace(MatchXml.traits, worth=None)
+    traits = replace(MatchXml.traits, worth=None)
 
     tree: Literal["label2vec", "pifa"] = "pifa"
     fine_tuning: FineTuning = field(default_factory=lambda: FineTuning(matching=False))

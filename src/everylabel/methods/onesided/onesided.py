@@ -37,8 +37,8 @@ Labels that nobody has used are not ranked by `ova-clf` and `lan`: they have no 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -54,7 +54,7 @@ from everylabel.methods.evidence import Clue, heaviest_window
 from everylabel.methods.facts import FEW_DOCUMENTS, Facts, Work
 from everylabel.methods.onesided.spread import row_of
 from everylabel.methods.rare import check_rare_weight
-from everylabel.methods.traits import SHALLOW, Traits
+from everylabel.methods.traits import PAIRS_AND_TEXTS, SHALLOW, method
 from everylabel.methods.words.linear import seen_labels
 from everylabel.run import Run
 from everylabel.states import add_prefix, strip_prefix
@@ -83,18 +83,15 @@ class Held(NamedTuple):
     hidden: Any
 
 
-@dataclass(kw_only=True)
+@method(
+    "of-de", "a dual encoder whose label side stays frozen: learns from pairs and keeps labels that nobody has used"
+)
 class OfDe(Method):
     """Score = (1 + cosine) / 2, less for rare labels. Fit: epochs x (tokens + documents x labels x dim)."""
 
-    name: ClassVar[str] = "of-de"
-    summary: ClassVar[str] = (
-        "a dual encoder whose label side stays frozen: learns from pairs and keeps labels that nobody has used"
-    )
-    traits: ClassVar[Traits] = Traits(
+    traits = replace(
+        PAIRS_AND_TEXTS,
         why="an encoder trained on the pairs, its label side frozen for labels nobody has used",
-        reads_label_texts=True,
-        ranks_unseen=True,
         needs_torch=True,
         uses_all_cores=False,
         worth=70,

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import replace
 
-from everylabel.methods.facts import Facts, Work
+from everylabel.methods.facts import FEW_DOCUMENTS, Facts, Work
 from everylabel.methods.onesided.onesided import LabelSide, OfDe
-from everylabel.methods.traits import Traits
+from everylabel.methods.traits import Traits, method
 
 
-@dataclass(kw_only=True)
+@method("of-lan", "of-de with attention: each label looks at the words of a document that matter to it, and shows them")
 class OfLan(OfDe):
     """of-de with label-wise attention: each label looks at the words of a document that matter to it."""
 
-    name: ClassVar[str] = "of-lan"
-    summary: ClassVar[str] = (
-        "of-de with attention: each label looks at the words of a document that matter to it, and shows them"
-    )
-    traits: ClassVar[Traits] = replace(
+    traits = replace(
         OfDe.traits,
         why="an encoder with attention, its label side frozen; shows passages",
         worth=100,
@@ -37,65 +32,48 @@ class OfLan(OfDe):
         return super().unfit(facts) or more
 
 
-@dataclass(kw_only=True)
+@method("ova-clf", "of-de with free weights for each label instead of its text")
 class OvaClf(OfDe):
     """An encoder and free weights for each seen label."""
 
-    name: ClassVar[str] = "ova-clf"
-    summary: ClassVar[str] = "of-de with free weights for each label instead of its text"
-    traits: ClassVar[Traits] = replace(
-        OfDe.traits,
+    traits = Traits(
         why="an encoder with free weights a label",
-        reads_label_texts=False,
-        ranks_unseen=False,
-        worth=None,
-        reads_sentences=None,
+        needs_torch=True,
+        uses_all_cores=False,
+        least_documents=FEW_DOCUMENTS,
     )
 
     label_side: LabelSide = "free"
     auxiliary: float = 0.0
 
 
-@dataclass(kw_only=True)
-class Lan(OfDe):
+@method("lan", "of-lan with free weights and queries for each label instead of its text")
+class Lan(OvaClf):
     """Label-wise attention with free queries and weights for each seen label."""
 
-    name: ClassVar[str] = "lan"
-    summary: ClassVar[str] = "of-lan with free weights and queries for each label instead of its text"
-    traits: ClassVar[Traits] = replace(OvaClf.traits, why="an encoder with attention a label; shows passages")
+    traits = replace(OvaClf.traits, why="an encoder with attention a label; shows passages")
 
-    label_side: LabelSide = "free"
     attention: bool = True
-    auxiliary: float = 0.0
 
     @classmethod
     def cost(cls, facts: Facts) -> Work:
         return Work(reading=5, training=facts.trained_on(5) * 5e-3)
 
 
-@dataclass(kw_only=True)
+@method("dpr", "two encoders, of documents and of label texts, both trained")
 class Dpr(OfDe):
     """Two encoders, one of documents and one of label texts, both trained."""
 
-    name: ClassVar[str] = "dpr"
-    summary: ClassVar[str] = "two encoders, of documents and of label texts, both trained"
-    traits: ClassVar[Traits] = replace(
-        OfDe.traits, why="two encoders trained on the pairs", worth=None, reads_sentences=12
-    )
+    traits = replace(OfDe.traits, why="two encoders trained on the pairs", worth=None, reads_sentences=12)
 
     label_side: LabelSide = "second"
     auxiliary: float = 0.0
 
 
-@dataclass(kw_only=True)
-class Dexml(OfDe):
+@method("dexml", "one encoder of documents and label texts, trained")
+class Dexml(Dpr):
     """One encoder of documents and label texts, trained."""
 
-    name: ClassVar[str] = "dexml"
-    summary: ClassVar[str] = "one encoder of documents and label texts, trained"
-    traits: ClassVar[Traits] = replace(
-        OfDe.traits, why="one encoder of documents and labels, trained on the pairs", worth=None, reads_sentences=11
-    )
+    traits = replace(Dpr.traits, why="one encoder of documents and labels, trained on the pairs", reads_sentences=11)
 
     label_side: LabelSide = "same"
-    auxiliary: float = 0.0

@@ -7,36 +7,26 @@ label's names instead of all of them together, and a weight for the title.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from dataclasses import field, replace
+from typing import Any
 
 from everylabel.data.dataset import Dataset, LabelSet
 from everylabel.errors import ConfigError
 from everylabel.methods.base import Method, State
 from everylabel.methods.facts import Facts, Work
-from everylabel.methods.traits import Traits
+from everylabel.methods.traits import TEXTS_ONLY, method
 from everylabel.run import Run
 from everylabel.text.matching import LabelMatcher, MatchConfig
 from everylabel.text.views import Views
 from everylabel.types import Ranking
 
 
-@dataclass(kw_only=True)
+@method("tfidf", "labels whose words occur in the document, by the cosine of TF-IDF")
 class TfidfMatch(Method):
     """Score = the cosine of the document's and the label's TF-IDF vectors. Fits in one pass over the documents."""
 
-    name: ClassVar[str] = "tfidf"
-    summary: ClassVar[str] = "labels whose words occur in the document, by the cosine of TF-IDF"
-    traits: ClassVar[Traits] = Traits(
-        why="label texts matched by words",
-        pairs="unused",
-        documents="welcome",
-        reads_label_texts=True,
-        ranks_unseen=True,
-        worth=10,
-        worth_alone=30,
-        weighs_words=True,
-        reads_sentences=70,
+    traits = replace(
+        TEXTS_ONLY, why="label texts matched by words", worth=10, worth_alone=30, weighs_words=True, reads_sentences=70
     )
 
     match: MatchConfig = field(default_factory=MatchConfig)
@@ -78,13 +68,11 @@ class TfidfMatch(Method):
         self.matcher_ = self.matcher().restore("match", state)
 
 
-@dataclass(kw_only=True)
+@method("bm25", "labels whose words occur in the document, by BM25")
 class Bm25Match(TfidfMatch):
     """Score = BM25 with the label as the query, divided by the lengths of both, so that labels can be compared."""
 
-    name: ClassVar[str] = "bm25"
-    summary: ClassVar[str] = "labels whose words occur in the document, by BM25"
-    traits: ClassVar[Traits] = replace(TfidfMatch.traits, worth=None, worth_alone=None, reads_sentences=71)
+    traits = replace(TfidfMatch.traits, worth=None, worth_alone=None, reads_sentences=71)
 
     match: MatchConfig = field(default_factory=lambda: MatchConfig(title_weight=5.0))
     k1: float = 3.0  # how slowly a repeated word stops counting

@@ -1,4 +1,4 @@
-"""Linear rankers on TF-IDF: `xr-linear` down a tree of labels, and `svm`, the same without a tree.
+"""Linear rankers on TF-IDF: `svm`, and `xr-linear`, the same down a tree of labels.
 
 XR-Linear (Yu et al., PECOS: Prediction for Enormous and Correlated Output Spaces, 2022) is what MatchXML and
 XR-Transformer are without their neural parts. Deviations from PECOS, chosen on the development split of eurlex57k:
@@ -8,9 +8,9 @@ weights are pruned by what they do to a margin, and a margin becomes a probabili
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
@@ -21,85 +21,22 @@ from everylabel.linear.solver import Features, SolverConfig
 from everylabel.methods.base import Method, State
 from everylabel.methods.facts import MANY_LABELS, Facts, Work
 from everylabel.methods.rare import check_rare_weight, favour_rare
-from everylabel.methods.traits import Traits
+from everylabel.methods.traits import BAGS_OF_WORDS, method
 from everylabel.run import Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.text.tfidf import DocumentFeatures, TfidfConfig
 from everylabel.text.views import Views
-from everylabel.tree.build import build_tree, flat_tree, pifa
-from everylabel.types import IntArray, Ranking
+from everylabel.tree.build import LabelTree, build_tree, flat_tree, pifa
+from everylabel.types import Csr, IntArray, Ranking
 
 
-@dataclass(kw_only=True)
-class XrLinear(Method):
-    """Fit O(documents x words x labels / leaves), rank O(words x beam x log labels); see linear/ and tree/."""
-
-    name: ClassVar[str] = "xr-linear"
-    summary: ClassVar[str] = "linear ranker down a tree of labels, on TF-IDF: strong, fast, for any number of labels"
-    traits: ClassVar[Traits] = Traits(
-        why="linear classifiers down a tree of labels", label_by_label=True, needs_texts=False, worth=30
-    )
-
-    tfidf: TfidfConfig = field(default_factory=TfidfConfig)
-    solver: SolverConfig = field(default_factory=SolverConfig)
-    leaf_size: int = 400  # labels that are siblings at the bottom of the tree
-    arity: int = 16  # branches of a node further up
-    beam: int = 10  # branches followed at each level
-    matcher_negatives: bool = False  # also train against documents that the search sends astray
-    rare_weight: float = 0.0  # how much of a label's frequency is taken away, see rare.py
-
-    @classmethod
-    def cost(cls, facts: Facts) -> Work:
-        return Work(solving=3e-6 * facts.all_words + 1e-4 * facts.n_seen)
-
-    def check(self) -> None:
-        self.tfidf.check()
-        self.solver.check()
-        check_rare_weight(self.rare_weight)
-        if self.leaf_size < 2 or self.arity < 2 or self.beam < 1:
-            raise ConfigError(
-                f"leaf_size and arity must be at least 2 and beam at least 1; got {self.leaf_size}, {self.arity} "
-                f"and {self.beam}"
-            )
-
-    def _fit(self, dataset: Dataset, run: Run) -> None:
-        features, X = Views.in_run(dataset.documents, run).fitted_tfidf(self.tfidf, run)
-        pairs, labels = dataset.required_pairs, seen_labels(dataset)
-        tree = flat_tree(labels)
-        if len(labels) > self.leaf_size:
-            rng = np.random.default_rng(self.random_state)
-            shape = {"leaf_size": self.leaf_size, "arity": self.arity}
-            tree = build_tree(pifa(X, pairs[:, labels]), labels, rng=rng, run=run, **shape)
-        self.texts_ = TextRanker(features, self._ranker().fit(Features.of(X), pairs, tree, run))
-
-    def _ranker(self) -> LinearRanker:
-        return LinearRanker(
-            solver=self.solver,
-            beam=self.beam,
-            matcher_negatives=self.matcher_negatives,
-            random_state=self.random_state,
-        )
-
-    def _rank(self, views: Views, k: int) -> Ranking:
-        return favour_rare(partial(self.texts_.rank, views), self.counts_, self.rare_weight, k)
-
-    def _state(self) -> State:
-        return self.texts_.state()
-
-    def _restore(self, state: State) -> None:
-        self.texts_ = TextRanker(DocumentFeatures(self.tfidf), self._ranker()).restore(state)
-
-
-@dataclass(kw_only=True)
+@method("svm", "one linear classifier per label against all documents: the flat variant of xr-linear")
 class Svm(Method):
     """One classifier a label against all documents. Fit O(documents x words x labels), rank O(words x labels)."""
 
-    name: ClassVar[str] = "svm"
-    summary: ClassVar[str] = "one linear classifier per label against all documents: the flat variant of xr-linear"
-    traits: ClassVar[Traits] = Traits(
+    traits = replace(
+        BAGS_OF_WORDS,
         why="one linear classifier a label",
-        label_by_label=True,
-        needs_texts=False,
         worth=31,
         better_than="xr-linear",
         most_of_budget=0.25,
@@ -121,8 +58,11 @@ class Svm(Method):
 
     def _fit(self, dataset: Dataset, run: Run) -> None:
         features, X = Views.in_run(dataset.documents, run).fitted_tfidf(self.tfidf, run)
-        tree = flat_tree(seen_labels(dataset))
+        tree = self._tree(X, dataset.required_pairs, seen_labels(dataset), run)
         self.texts_ = TextRanker(features, self._ranker().fit(Features.of(X), dataset.required_pairs, tree, run))
+
+    def _tree(self, X: Csr, pairs: Csr, labels: IntArray, run: Run) -> LabelTree:  # noqa: ARG002
+        return flat_tree(labels)
 
     def _ranker(self) -> LinearRanker:
         return LinearRanker(solver=self.solver, random_state=self.random_state)
@@ -135,6 +75,41 @@ class Svm(Method):
 
     def _restore(self, state: State) -> None:
         self.texts_ = TextRanker(DocumentFeatures(self.tfidf), self._ranker()).restore(state)
+
+
+@method("xr-linear", "linear ranker down a tree of labels, on TF-IDF: strong, fast, for any number of labels")
+class XrLinear(Svm):
+    """Fit O(documents x words x labels / leaves), rank O(words x beam x log labels); see linear/ and tree/."""
+
+    traits = replace(BAGS_OF_WORDS, why="linear classifiers down a tree of labels", worth=30)
+
+    leaf_size: int = 400  # labels that are siblings at the bottom of the tree
+    arity: int = 16  # branches of a node further up
+    beam: int = 10  # branches followed at each level
+    matcher_negatives: bool = False  # also train against documents that the search sends astray
+
+    @classmethod
+    def cost(cls, facts: Facts) -> Work:
+        return Work(solving=3e-6 * facts.all_words + 1e-4 * facts.n_seen)
+
+    def check(self) -> None:
+        super().check()
+        if self.leaf_size < 2 or self.arity < 2 or self.beam < 1:
+            raise ConfigError(
+                f"leaf_size and arity must be at least 2 and beam at least 1; got {self.leaf_size}, {self.arity} "
+                f"and {self.beam}"
+            )
+
+    def _tree(self, X: Csr, pairs: Csr, labels: IntArray, run: Run) -> LabelTree:
+        if len(labels) <= self.leaf_size:
+            return flat_tree(labels)
+        rng = np.random.default_rng(self.random_state)
+        shape = {"leaf_size": self.leaf_size, "arity": self.arity}
+        return build_tree(pifa(X, pairs[:, labels]), labels, rng=rng, run=run, **shape)
+
+    def _ranker(self) -> LinearRanker:
+        beam, astray = self.beam, self.matcher_negatives
+        return LinearRanker(solver=self.solver, beam=beam, matcher_negatives=astray, random_state=self.random_state)
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import field, replace
 
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
@@ -15,7 +14,7 @@ from everylabel.linear.nearest import InvertedLists
 from everylabel.methods.base import Method, State
 from everylabel.methods.evidence import Clue
 from everylabel.methods.facts import Facts, Work
-from everylabel.methods.traits import Traits
+from everylabel.methods.traits import BAGS_OF_WORDS, method
 from everylabel.run import Run
 from everylabel.text.tfidf import DocumentFeatures, TfidfConfig
 from everylabel.text.views import Views
@@ -23,15 +22,11 @@ from everylabel.types import Csr, LongArray, Ranking, Same
 from everylabel.vectors import largest_of_rows
 
 
-@dataclass(kw_only=True)
+@method("knn", "labels of the most similar training documents")
 class NearestNeighbours(Method):
     """Score = share of the neighbours' similarity that has the label. Rank O(words x documents with the word)."""
 
-    name: ClassVar[str] = "knn"
-    summary: ClassVar[str] = "labels of the most similar training documents"
-    traits: ClassVar[Traits] = Traits(
-        why="labels of similar documents", label_by_label=True, needs_texts=False, worth=20
-    )
+    traits = replace(BAGS_OF_WORDS, why="labels of similar documents", seconds=(3e-4, 2.5e-6), worth=20)
 
     tfidf: TfidfConfig = field(default_factory=TfidfConfig)
     neighbours: int = 20
@@ -41,10 +36,6 @@ class NearestNeighbours(Method):
     @classmethod
     def cost(cls, facts: Facts) -> Work:
         return Work(reading=0.4e-6 * facts.all_words)
-
-    @classmethod
-    def seconds_per_document(cls, facts: Facts) -> float:
-        return 3e-4 + 2.5e-6 * facts.words
 
     def check(self) -> None:
         self.tfidf.check()

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
 from everylabel.data.dataset import Dataset
 from everylabel.methods.base import Method, State
 from everylabel.methods.facts import Facts, Work
-from everylabel.methods.traits import Traits
+from everylabel.methods.traits import BAGS_OF_WORDS, method
 from everylabel.run import Run
 from everylabel.text.views import Views
 from everylabel.types import LongArray, Ranking
 
 
-@dataclass(kw_only=True)
+@method("popularity", "the most frequent labels, whatever the text: the floor that every method must beat")
 class Popularity(Method):
     """Score = share of the training documents with the label. Fit O(pairs), rank O(n k)."""
 
-    name: ClassVar[str] = "popularity"
-    summary: ClassVar[str] = "the most frequent labels, whatever the text: the floor that every method must beat"
-    traits: ClassVar[Traits] = Traits(label_by_label=True, needs_texts=False)
+    traits = BAGS_OF_WORDS
 
     @classmethod
     def cost(cls, facts: Facts) -> Work:
@@ -36,7 +32,7 @@ class Popularity(Method):
         best = self._by_frequency[:k]
         scores = (self.counts_[best] / max(self.n_train_, 1)).astype(np.float32)
         found = Ranking(best.astype(np.int32)[None], scores[None]).top(k)
-        return Ranking(*(np.tile(part, (len(views), 1)) for part in found))
+        return Ranking(np.tile(found.ids, (len(views), 1)), np.tile(found.scores, (len(views), 1)))
 
     @cached_property
     def _by_frequency(self) -> LongArray:

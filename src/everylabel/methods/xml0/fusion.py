@@ -29,9 +29,9 @@ Cost: two fits of the base and one encoding of the label texts by each encoder; 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -44,7 +44,7 @@ from everylabel.methods.base import Method, State
 from everylabel.methods.calibrate import CALIBRATION_DEPTH, Calibration
 from everylabel.methods.evidence import Clue
 from everylabel.methods.facts import FEW_DOCUMENTS, MANY_LABELS, Facts, Work
-from everylabel.methods.traits import Traits
+from everylabel.methods.traits import PAIRS_AND_TEXTS, method
 from everylabel.methods.vocabulary import rank_visible
 from everylabel.methods.xml0.subsets import MOST, MOST_EXHAUSTIVE, Loss, SearchKind, is_member, loss_of_greedy
 from everylabel.methods.xml0.zero_shot import (
@@ -77,18 +77,14 @@ class Reason(NamedTuple):
     share: float  # of the cosine; all shares add up to 1
 
 
-@dataclass(kw_only=True)
+@method("xml0", "an add-on to any method: labels without documents, from the labels that it finds and from the text")
 class Xml0(Method):
     """Seen labels by the base, unseen ones by what the base says and by their texts. See the file for the cost."""
 
-    name: ClassVar[str] = "xml0"
-    summary: ClassVar[str] = (
-        "an add-on to any method: labels without documents, from the labels that it finds and from the text"
-    )
-    traits: ClassVar[Traits] = Traits(
+    traits = replace(
+        PAIRS_AND_TEXTS,
         why="labels nobody has used, made of those that similar documents have",
-        reads_label_texts=True,
-        ranks_unseen=True,
+        seconds=(1e-3, 5e-6),
         needs_torch=True,
         uses_all_cores=False,
         worth=80,
@@ -109,10 +105,6 @@ class Xml0(Method):
     @classmethod
     def cost(cls, facts: Facts) -> Work:
         return Work(reading=5 + 1.5e-6 * facts.all_words, training=1.5e-3 * facts.n_labels)
-
-    @classmethod
-    def seconds_per_document(cls, facts: Facts) -> float:
-        return 1e-3 + 5e-6 * facts.words
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:
@@ -294,24 +286,20 @@ class Xml0(Method):
         self.reader_ = strip_prefix(state, "reader")
 
 
-@dataclass(kw_only=True)
+@method("label-fusion", "the part of xml0 that makes new labels of those that a method finds")
 class LabelFusion(Xml0):
     """Unseen labels by the best subset of the base's labels alone: XML0 without the document's own likeness."""
 
-    name: ClassVar[str] = "label-fusion"
-    summary: ClassVar[str] = "the part of xml0 that makes new labels of those that a method finds"
-    traits: ClassVar[Traits] = replace(Xml0.traits, worth=None)
+    traits = replace(Xml0.traits, worth=None)
 
     weight: float | None = 1.0
 
 
-@dataclass(kw_only=True)
+@method("conse", "label-fusion without a search: all labels that a method finds, added up")
 class Conse(Xml0):
     """Unseen labels by the sum of all of the base's labels: one direction for a document that has several topics."""
 
-    name: ClassVar[str] = "conse"
-    summary: ClassVar[str] = "label-fusion without a search: all labels that a method finds, added up"
-    traits: ClassVar[Traits] = replace(Xml0.traits, worth=None)
+    traits = replace(Xml0.traits, worth=None)
 
     search: SearchKind = "full"
     weight: float | None = 1.0

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ from everylabel.data.splits import in_order_of_ids, ranks
 from everylabel.errors import ConfigError
 from everylabel.methods.base import Method, State
 from everylabel.methods.facts import MANY_LABELS, Facts, Work
-from everylabel.methods.traits import Traits
+from everylabel.methods.traits import PAIRS_AND_TEXTS, method
 from everylabel.parallel import for_each_part, parallel_map
 from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
@@ -63,18 +63,16 @@ class Table(NamedTuple):
     bias: float
 
 
-@dataclass(kw_only=True)
+@method(
+    "zestxml",
+    "which words of a document go with which words of a label, learned from pairs: labels without documents, too",
+)
 class ZestXml(Method):
     """Score = the logistic function of x W z. Ranks labels of which the document leads to some word."""
 
-    name: ClassVar[str] = "zestxml"
-    summary: ClassVar[str] = (
-        "which words of a document go with which words of a label, learned from pairs: labels without documents, too"
-    )
-    traits: ClassVar[Traits] = Traits(
+    traits = replace(
+        PAIRS_AND_TEXTS,
         why="words of documents that go with words of labels",
-        reads_label_texts=True,
-        ranks_unseen=True,
         uses_all_cores=False,
         worth=60,
         most_labels=MANY_LABELS,
