@@ -1,8 +1,8 @@
 """A GPU where there is none: modules whose tensors say that they are elsewhere, and raise where devices mix.
 
 torch's FakeTensorMode computes no numbers, only shapes, types and devices, forward and back. Elsewhere is the device
-"meta": a torch without CUDA cannot even take a row of a pretended CUDA tensor; for the code it is as good as any that is
-not the CPU. What a GPU refuses is refused: a tensor there has no numpy array. Numbers that are asked for are 0.
+"meta": a torch without CUDA cannot even take a row of a pretended CUDA tensor; for the code it is as good as any that
+is not the CPU. What a GPU refuses is refused: a tensor there has no numpy array. Numbers that are asked for are 0.
 """
 
 from __future__ import annotations

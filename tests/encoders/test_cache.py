@@ -1,4 +1,4 @@
-"""The cache of vectors: what is fitted is not encoded twice, requests leave no trace, and a damaged file is no error."""
+"""The cache of vectors: what is fitted is not encoded twice, requests leave no trace, a damaged file is no error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every method that trains, on a GPU: its module, its loss and its ranking, with static embeddings and a transformer."""
+"""Every method that trains, on a GPU: its module, loss and ranking, with static embeddings and a transformer."""
 
 from __future__ import annotations
 

@@ -9,9 +9,10 @@ import pytest
 from scipy.sparse import csr_matrix
 from scipy.special import expit
 
-from everylabel.data.dataset import Documents, Label, LabelSet, pairs_from_lists
+from everylabel.data.dataset import Label, LabelSet, pairs_from_lists
 from everylabel.errors import ConfigError, DataError
 from everylabel.text.keywords import Descriptions, Keyword, KeywordConfig, WordSvm, hard_negatives, top_words
+from everylabel.text.views import Views
 from everylabel.types import Ranking
 
 LABELS = LabelSet.of(
@@ -29,7 +30,7 @@ SEEN = np.array([0, 2], np.int32)
 
 def fitted(**settings: Any) -> WordSvm:
     svm = WordSvm(KeywordConfig(**settings), 0)
-    svm.fit(Documents.of(TEXTS), PAIRS, SEEN)
+    svm.fit(Views.of(TEXTS), PAIRS, SEEN)
     return svm
 
 
@@ -52,9 +53,9 @@ def test_the_weights_are_those_that_the_svm_ranks_by() -> None:
     weights, constants = svm.weights(3)
     assert weights[1].nnz == 0
     assert constants[1] == 0
-    X = svm.features(Documents.of(["boats and a net", "a track"])).sparse
+    X = svm.features(Views.of(["boats and a net", "a track"])).sparse
     margins = ((X @ weights.T).toarray() + constants)[:, SEEN]
-    found = svm.ranker_.rank(svm.features(Documents.of(["boats and a net", "a track"])), 2)
+    found = svm.ranker_.rank(svm.features(Views.of(["boats and a net", "a track"])), 2)
     assert found.ids[:, 0].tolist() == [0, 2]
     np.testing.assert_allclose(np.sort(expit(SLOPE * margins))[:, ::-1], found.scores, rtol=1e-5)
 
@@ -114,7 +115,7 @@ def test_a_tree_of_labels_instead_of_all_documents() -> None:
     texts = [f"word{i} again{i}" for i in range(n) for _ in range(3)]
     pairs = pairs_from_lists([[i] for i in range(n) for _ in range(3)], n)
     svm = WordSvm(KeywordConfig(leaf_size=2), 0)
-    svm.fit(Documents.of(texts), pairs, np.arange(n, dtype=np.int32))
+    svm.fit(Views.of(texts), pairs, np.arange(n, dtype=np.int32))
     assert svm.ranker_.tree_.depth > 1
     keywords = top_words(svm.weights(n)[0], 2)
     for label in range(n):

@@ -69,6 +69,8 @@ class Tfidf:
         self.names_ = [names[i] for i in order]
         self.hashes_: NDArray[np.uint64] = hashes[keep][order]
         self.idf_: NDArray[np.float64] = np.log((1 + len(texts)) / (1 + df[keep][order])) + 1
+        for made_of_it in ("_table", "_rarest"):
+            self.__dict__.pop(made_of_it, None)
         return self
 
     def weighed_by(self, idf: NDArray[np.float64]) -> Tfidf:

@@ -20,8 +20,9 @@ from everylabel.errors import ConfigError, DataError
 from everylabel.methods.depl.depl import Classifier, Depl, DeplCls, DeRet, Learning
 from everylabel.methods.depl.dual_learning import DualLearner, LabelSets
 from everylabel.methods.tower import Tower
-from everylabel.text.keywords import KeywordConfig
 from everylabel.run import Run
+from everylabel.text.keywords import KeywordConfig
+from everylabel.text.views import Views
 from everylabel.train.checkpoint import checkpointing
 
 LABELS = labels(Label("new", "a law of the sea", alternatives=("ship customs",)))
@@ -100,7 +101,7 @@ def test_hard_negatives_are_the_svm_s_best_wrong_labels(new: New, monkeypatch: p
     assert hard.shape == (len(DATA), n)
     assert not any(truth[row, label] for row, own in enumerate(hard) for label in own if label >= 0)
     order = sorted(range(len(DATA)), key=DATA.documents.ids.__getitem__)
-    best = method.svm_.ranker_.rank(method.svm_.features(DATA.documents), 4).ids[order]
+    best = method.svm_.ranker_.rank(method.svm_.features(Views.of(DATA.documents)), 4).ids[order]
     for row, own in enumerate(hard):
         assert own.tolist() == ([label for label in best[row].tolist() if not truth[row, label]] + [-1] * n)[:n]
 

@@ -14,6 +14,7 @@ from tests.methods.maclr.selfsup_toy import DATA, LABELS, NAMES, New
 from everylabel.data.dataset import Dataset, Documents, pairs_from_lists
 from everylabel.methods.maclr.selfsup import Batch, Learner, StageOne
 from everylabel.text.matching import LabelMatcher, MatchConfig
+from everylabel.text.views import Views
 from everylabel.train.batches import Corpus, epoch_rows
 from everylabel.types import IntArray
 
@@ -59,10 +60,11 @@ def test_stage_two_s_mask_marks_a_document_s_own_pseudo_labels(
     made = learner(pseudo_labels=2, **{f"pseudo_{view}": True for view in views})
     expected: list[set[int]] = [set() for _ in range(len(DATA))]
     rankings: list[IntArray] = []
+    documents = Views.of(DATA.documents)
     if "tfidf" in views:
-        rankings.append(LabelMatcher(match).fit(DATA.documents, LABELS).rank(DATA.documents, 2).ids)
+        rankings.append(LabelMatcher(match).fit(documents, LABELS).rank(documents, 2).ids)
     if "encoder" in views:
-        rankings.append(made.tower.index_labels(LABELS, "exact").rank(DATA.documents, 2).ids)
+        rankings.append(made.tower.index_labels(LABELS, "exact").rank(documents, 2).ids)
     for ids in rankings:
         for own, row in zip(expected, ids.tolist(), strict=True):
             own.update(row)

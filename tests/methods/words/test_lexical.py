@@ -12,6 +12,7 @@ from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
 from everylabel.errors import ConfigError
 from everylabel.methods.words.lexical import Bm25Match, TfidfMatch
 from everylabel.text.matching import LabelMatcher, MatchConfig
+from everylabel.text.views import Views
 
 LABELS = LabelSet.of(
     [Label("a", "fisheries", alternatives=("catch of vessels",)), Label("b", "law of the sea"), Label("c", "tax")]
@@ -43,7 +44,7 @@ def test_neither_documents_nor_pairs_are_needed(name: str) -> None:
     ],
 )
 def test_the_settings_are_the_matchers(method: TfidfMatch, matcher: LabelMatcher) -> None:
-    expected = matcher.fit(DOCUMENTS, LABELS).rank(DOCUMENTS, 3)
+    expected = matcher.fit(Views.of(DOCUMENTS), LABELS).rank(Views.of(DOCUMENTS), 3)
     found = method.fit(DATA).rank(DOCUMENTS, 3)
     np.testing.assert_array_equal(found.ids, expected.ids)
     np.testing.assert_array_equal(found.scores, expected.scores)
