@@ -21,6 +21,7 @@ LAYERS: list[set[str]] = [  # from the bottom; a module may import its own layer
         "states",
         "atomic",
         "mapping",
+        "vector_kernels",
         "registry",
         "run",
     },

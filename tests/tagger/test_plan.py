@@ -259,7 +259,7 @@ def test_more_data_cost_more_and_more_cores_less(name: str, rehearsal: str) -> N
     here = cost(method_class(name), own, rehearsal)
     assert 0 < cost(method_class(name), facts(n_docs=2_000, n_dev=1_000), rehearsal) <= here
     more_cores = cost(method_class(name), replace(own, cores=8), rehearsal)
-    assert more_cores < here or (more_cores <= here and not method_class(name).traits.uses_all_cores)
+    assert more_cores < here
     assert here >= cost(method_class(name), own, "none")
 
 

@@ -104,9 +104,9 @@ class Work:
     solving: float = 0.0  # compiled loops over sparse rows: linear classifiers, neighbours, associations
     training: float = 0.0  # of encoders, where there is one on the GPU
 
-    def seconds(self, facts: Facts, *, all_cores: bool = True) -> float:
-        """Here. Work that is serial does not get faster by more cores, and training on a GPU neither."""
-        here, shared = facts.speeds, (CORES / max(facts.cores, 1)) ** PER_CORE if all_cores else 1.0
+    def seconds(self, facts: Facts) -> float:
+        """Here. Training on a GPU does not get faster by more cores."""
+        here, shared = facts.speeds, (CORES / max(facts.cores, 1)) ** PER_CORE
         training = self.training * here.training * (1.0 if facts.gpu else shared)
         return float((self.reading * here.reading + self.solving * here.solving) * shared + training)
 

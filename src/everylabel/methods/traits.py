@@ -31,7 +31,7 @@ class Traits:
     label_by_label: bool = False  # learned independently of each other: a hidden label is just not ranked
     needs_texts: bool = True  # a bag of words is nothing to it
     needs_torch: bool = False
-    uses_all_cores: bool = True  # False: a part of a fit is serial, so that several are faster side by side
+    on_one_core: float = 2.0  # times as long as on two; less: parts are serial, and two fits are faster side by side
     worth: int | None = None  # place in the order in which a plan takes experts; None: only when asked for
     worth_alone: int | None = None  # the same where there are no pairs, and one method does it all
     most_of_budget: float = 1.0  # share of the time above which it is not worth it
@@ -41,6 +41,10 @@ class Traits:
     better_than: str = ""  # a method in whose place it comes when there is time for it
     weighs_words: bool = False  # knows which words of a label's text are rare, and says so as evidence
     reads_sentences: int | None = None  # place in the order of who is asked which sentence of a text is like a label
+
+    def side_by_side(self, n_jobs: int, n_cores: int) -> bool:
+        """Are so many fits faster on one core each than one after the other on all?"""
+        return 1 < n_cores <= n_jobs and self.on_one_core < 2
 
     @property
     def needs_pairs(self) -> bool:

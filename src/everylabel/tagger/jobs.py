@@ -16,7 +16,7 @@ from typing import Any
 
 from everylabel.data.dataset import Dataset
 from everylabel.methods.base import Method
-from everylabel.parallel import Executor, InTurn, SideBySide
+from everylabel.parallel import Executor, InTurn, SideBySide, n_threads
 from everylabel.registry import method_class
 from everylabel.run import Run
 from everylabel.tagger import job_cache
@@ -59,11 +59,11 @@ def answers_whole(name: str, rehearsal: Rehearsal) -> bool:
     return not traits.learns_from_pairs or (rehearsal.outside and traits.label_by_label)
 
 
-def executor_of(name: str, run: Run) -> Executor:
-    """Who runs an expert's jobs, if nobody was named: those that cannot use all cores stand side by side."""
+def executor_of(name: str, n_jobs: int, run: Run) -> Executor:
+    """Who runs an expert's jobs, if nobody was named."""
     if run.executor is not None:
         return run.executor
-    return InTurn() if method_class(name).traits.uses_all_cores else SideBySide()
+    return SideBySide() if method_class(name).traits.side_by_side(n_jobs, n_threads()) else InTurn()
 
 
 def run_job(job: Job, dataset: Dataset, rehearsals: Sequence[Rehearsal], run: Run) -> FittedJob:

@@ -206,10 +206,10 @@ def cost(method: type[Method], facts: Facts, rehearsal: str) -> float:
     fits, jobs = {"dev": (2.0, 2), "held out": (1.9, 2), "folds": (3.0, 4)}.get(rehearsal, (1.0, 1))
     if not traits.learns_from_pairs or (rehearsal == "dev" and traits.label_by_label):
         fits, jobs = 1.0, 1
-    if not traits.uses_all_cores:  # they run side by side
-        fits /= min(jobs, facts.cores)
+    if traits.side_by_side(jobs, facts.cores):
+        fits *= traits.on_one_core / facts.cores
     asked = {"dev": min(facts.n_dev, MOST_HELD), "held out": MOST_HELD, "folds": facts.n_labelled}.get(rehearsal, 0)
-    once = method.cost(facts).seconds(facts, all_cores=traits.uses_all_cores)
+    once = method.cost(facts).seconds(facts)
     ranking = Work(reading=method.seconds_per_document(facts) * asked).seconds(facts)
     return OVERHEAD + once * fits + ranking
 

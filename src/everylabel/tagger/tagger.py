@@ -233,7 +233,7 @@ class Tagger(Method):
             with clock.watch(choice.name, choice.seconds, choice.kind) as watched:
                 jobs = jobs_of(choice.name, self._settings(choice), self.random_state, rehearsed)
                 work = partial(run_job, dataset=dataset, rehearsals=rehearsed, run=run)
-                results = list(executor_of(choice.name, run).map(work, jobs))
+                results = list(executor_of(choice.name, len(jobs), run).map(work, jobs))
                 watched.before = sum(result.seconds for result in results if result.from_cache)
             found += [result.rankings for result in results]
             (self.experts_[choice.name],) = (result.expert for result in results if result.expert is not None)

@@ -116,7 +116,7 @@ def test_without_keywords_and_hard_negatives_there_is_no_svm(new: New, tmp_path:
 
 def test_a_frozen_encoder_stays_and_the_layers_learn(new: New, static: EncoderConfig) -> None:
     frozen = replace(static, trainable=False)
-    tower = Tower.load(frozen, DATA.documents, LABELS, 0, center=True)
+    tower = Tower.load(frozen, Views.of(DATA.documents), LABELS, 0, center=True)
     for cls in METHODS:
         method = new(cls, encoder=frozen).fit(DATA)
         np.testing.assert_array_equal(method.ranker_.encoder.encode(NAMES), tower.encoder.encode(NAMES))
@@ -142,7 +142,7 @@ def test_a_transformer(
     encoder = EncoderConfig(kind=str(tiny_folder), max_tokens=16)
     settings = {"encoder": encoder, "pooling": pooling}
     method = new(cls, steps=2, lr=None, **settings).fit(DATA)
-    before = Tower.load(encoder, DATA.documents, LABELS, 0, center=False).encoder.encode(NAMES)
+    before = Tower.load(encoder, Views.of(DATA.documents), LABELS, 0, center=False).encoder.encode(NAMES)
     assert np.abs(method.ranker_.encoder.encode(NAMES) - before).max() > 1e-6
     method.save(tmp_path / "model")
     np.testing.assert_array_equal(scores(everylabel.load(tmp_path / "model")), scores(method))

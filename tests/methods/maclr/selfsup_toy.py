@@ -13,6 +13,8 @@ from everylabel.encoders.base import EncoderConfig
 from everylabel.methods.maclr.maclr import Ict, Maclr, Rts, SelfSupervision, SimCse
 from everylabel.methods.maclr.selfsup import Learner
 from everylabel.methods.tower import Tower
+from everylabel.run import QUIET
+from everylabel.text.views import Views
 
 NAMES = ["fish", "sea", "ship", "law", "tax", "customs", "milk", "wine", "trade", "union"]
 LABELS = LabelSet.of(
@@ -39,7 +41,8 @@ def learner(static: EncoderConfig) -> New:
 
     def made(data: Dataset = DATA, **settings: Any) -> Learner:
         config = SelfSupervision(**{"batch_size": 8, "steps": 4, **settings})
-        tower = Tower.load(static, data.documents, data.labels, 0, center=True)
-        return Learner(config, tower, data, 0, "exact")
+        views = Views.of(data.documents)
+        tower = Tower.load(static, views, data.labels, 0, center=True)
+        return Learner(config, tower, data, views, 0, "exact", QUIET)
 
     return made

@@ -93,7 +93,7 @@ class OfDe(Method):
         PAIRS_AND_TEXTS,
         why="an encoder trained on the pairs, its label side frozen for labels nobody has used",
         needs_torch=True,
-        uses_all_cores=False,
+        on_one_core=1.83,
         worth=70,
         least_documents=FEW_DOCUMENTS,
         reads_sentences=10,

@@ -39,7 +39,7 @@ class OvaClf(OfDe):
     traits = Traits(
         why="an encoder with free weights a label",
         needs_torch=True,
-        uses_all_cores=False,
+        on_one_core=1.83,
         least_documents=FEW_DOCUMENTS,
     )
 

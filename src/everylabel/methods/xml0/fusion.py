@@ -86,7 +86,7 @@ class Xml0(Method):
         why="labels nobody has used, made of those that similar documents have",
         seconds=(1e-3, 5e-6),
         needs_torch=True,
-        uses_all_cores=False,
+        on_one_core=1.5,
         worth=80,
         least_documents=FEW_DOCUMENTS,
         most_labels=MANY_LABELS,

@@ -73,7 +73,7 @@ class ZestXml(Method):
     traits = replace(
         PAIRS_AND_TEXTS,
         why="words of documents that go with words of labels",
-        uses_all_cores=False,
+        on_one_core=1.36,
         worth=60,
         most_labels=MANY_LABELS,
         reads_sentences=60,
