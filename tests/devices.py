@@ -20,7 +20,7 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 ELSEWHERE = torch.device("meta")
 
 
-class _Pretended(FakeTensorMode):
+class _Pretended(FakeTensorMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is torch.ops.aten._local_scalar_dense.default:
             dtype = args[0].dtype

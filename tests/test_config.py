@@ -73,7 +73,7 @@ def test_settings_and_back(config: Outer) -> None:
 def test_a_part_of_a_table_leaves_the_other_parts_as_the_method_has_them() -> None:
     assert build(Tuned, {"inner": {"scale": 2.0}}).inner == Inner(ngrams=3, scale=2.0)
     assert build(Tuned, {"inner": {}}).inner == Inner(ngrams=3, scale=0.5)
-    assert everylabel.method("maclr", learn={"steps": 9}).learn == replace(Maclr().learn, steps=9)  # type: ignore[attr-defined]
+    assert everylabel.method("maclr", learn={"steps": 9}).learn == replace(Maclr().learn, steps=9)
 
 
 def test_values_that_are_not_json_are_text() -> None:

@@ -150,7 +150,7 @@ def test_an_error_waits_for_what_has_begun(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def workers(n_items: int = 40) -> set[int]:
-    return set(parallel_map(lambda _: (time.sleep(0.002), threading.get_ident())[1], range(n_items)))
+    return set(parallel_map(lambda _: (time.sleep(0.002), threading.get_ident())[1], range(n_items)))  # type: ignore[func-returns-value]
 
 
 def test_one_pool_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,7 +315,7 @@ def test_a_forked_child_makes_a_pool_of_its_own(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.timeout(60)
 def test_a_fork_in_the_middle_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVERYLABEL_THREADS", "2")
-    results = parallel_map(lambda item: (time.sleep(0.02), item)[1], range(12))
+    results = parallel_map(lambda item: (time.sleep(0.02), item)[1], range(12))  # type: ignore[func-returns-value]
     assert next(results) == 0
     assert in_child(lambda: list(parallel_map(str, range(4)))) == ["0", "1", "2", "3"]
     assert list(results) == list(range(1, 12))

@@ -281,7 +281,7 @@ def test_a_model_never_changes(fitted: Method, toy: Any, tmp_path: Path) -> None
         lambda: method.add_labels([Label("wheel", "paddle wheel"), toy.train.labels[2]]),
         lambda: method.calibrate(held_out),
     ):
-        assert change() is method
+        assert change() is method  # type: ignore[no-untyped-call]
         models.append(method.model_)
         rankings.append(method.rank(texts, 20))
         saved.append(content_of(method, tmp_path))

@@ -25,7 +25,7 @@ def test_vectors_and_states_are_where_the_weights_are(encoder: Encoder, training
     with pretended(), torch.no_grad():
         elsewhere(module).train(training)
         vectors = module(tokens)
-        states, mask = module.states(tokens)
+        states, mask = module.states(tokens)  # type: ignore[operator]
     assert are_elsewhere(vectors, states, mask)
     assert vectors.shape == (4, encoder.dim)
     assert states.shape == (*mask.shape, encoder.dim)
@@ -40,9 +40,9 @@ def test_gradients_of_the_whole_module(encoder: Encoder) -> None:
         module(tokens).square().sum().backward()
         gradients = [weight.grad for weight in weights]
         module.zero_grad()
-        module.states(tokens)[0].square().sum().backward()
+        module.states(tokens)[0].square().sum().backward()  # type: ignore[operator]
     assert are_elsewhere(*gradients, *(weight.grad for weight in weights))
-    assert {gradient.is_sparse for gradient in gradients} == {encoder.config.kind == "static"}
+    assert {gradient.is_sparse for gradient in gradients} == {encoder.config.kind == "static"}  # type: ignore[union-attr]
 
 
 def test_encoding_while_the_module_is_on_a_gpu(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,7 +53,7 @@ def test_encoding_while_the_module_is_on_a_gpu(encoder: Encoder, monkeypatch: py
         elsewhere(module)
         vectors = encoder.encode_tokens(encoder.tokenize(TEXTS))
         if encoder.config.kind == "static":
-            assert encoder.state()["embedding"].shape == module.embedding.weight.shape
+            assert encoder.state()["embedding"].shape == module.embedding.weight.shape  # type: ignore[union-attr]
     assert isinstance(vectors, np.ndarray)
     assert vectors.shape == (4, encoder.dim)
 

@@ -80,7 +80,7 @@ def test_exporting_leaves_the_logging_and_the_warnings_of_others_alone(made_fold
     handler = logging.Handler()
     handler.emit = lambda record: heard.append(record.getMessage())  # type: ignore[method-assign]
     before = [root.manager.disable, root.level, list(root.handlers), list(warnings.filters)]
-    transformer, usual, inside = load(made_folder).module.transformer, onnx._fuse, []
+    transformer, usual, inside = load(made_folder).module.transformer, onnx._fuse, []  # type: ignore[var-annotated]
 
     def fuse(*args: object) -> None:
         def other() -> None:

@@ -133,7 +133,7 @@ def test_a_step_on_another_device(encoder: Encoder, name: str) -> None:
         elsewhere(module).train()
         found = loss(module, batch)
         parts = list(found.values()) if isinstance(found, dict) else [found]
-        torch.stack(parts).sum().backward()
+        torch.stack(parts).sum().backward()  # type: ignore[no-untyped-call]
         trained = {name: weight for name, weight in module.named_parameters() if weight.grad is not None}
     assert are_elsewhere(*parts, *(weight.grad for weight in trained.values()))
     assert any("encoder" in name or "embedding" in name for name in trained)
@@ -193,7 +193,7 @@ def test_clusters_are_made_of_vectors_from_another_device(encoder: Encoder) -> N
     learner: Any = object.__new__(selfsup.Learner)
     learner.config, learner.progress = SelfSupervision(clustering=True), QUIET
     learner.towers = Towers(encoder.module, np.zeros(encoder.dim, np.float32))
-    stage = selfsup.StageOne(learner, selfsup.Corpus(encoder.tokenize(TEXTS), np.zeros(4, np.int64)), 10)
+    stage = selfsup.StageOne(learner, selfsup.Corpus(encoder.tokenize(TEXTS), np.zeros(4, np.int64)), 10)  # type: ignore[attr-defined]
     with pretended():
         elsewhere(learner.towers)
         assert stage.vectors().shape == (4, encoder.dim)

@@ -177,7 +177,9 @@ def test_in_parts_as_in_one_piece(threads: str, monkeypatch: pytest.MonkeyPatch)
     opinions = {name: opinion(rng, 30, 20, 12) for name in NAMES}
     alone = [
         table_of_opinions(
-            {name: Ranking(*(part[[i]] for part in own)) for name, own in opinions.items()}, counts, names
+            {name: Ranking(own.ids[[i]], own.scores[[i]]) for name, own in opinions.items()},
+            counts,
+            names,
         )
         for i in range(30)
     ]

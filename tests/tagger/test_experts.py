@@ -128,8 +128,8 @@ def test_neighbours_of_other_settings_are_their_own(corpus: Any) -> None:
     """Asked about the same views, and fitted in one run."""
     run, views = Run().sharing(), Views(corpus.test.documents)
     for settings in ({"neighbours": 3}, {"words": 10}, {}):
-        method = NearestNeighbours(**settings).fit(corpus.train, run=run)
-        alone = NearestNeighbours(**settings).fit(corpus.train)
+        method = NearestNeighbours(**settings).fit(corpus.train, run=run)  # type: ignore[arg-type]
+        alone = NearestNeighbours(**settings).fit(corpus.train)  # type: ignore[arg-type]
         assert_identical(method.rank(views, 20), alone.rank(corpus.test.documents, 20))
 
 

@@ -319,6 +319,7 @@ def test_a_gpu_trains_encoders_faster_and_nothing_else(monkeypatch: pytest.Monke
     import torch
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
     assert Facts.of(Dataset(Documents.of(["a text"]), LABELS)).gpu
     slow, fast = facts(), facts(gpu=True, speeds=Speeds(training=0.2))
     for name in ORDER:

@@ -35,7 +35,7 @@ def model(corpus: Corpus, tiny_folder: Path, tmp_path_factory: pytest.TempPathFa
     path = tmp_path_factory.mktemp("without-torch")
     encoder = {"teacher": str(tiny_folder)}
     settings = {name: {"encoder": encoder} for name in ("semantic", "of-de", "xml0")}
-    settings["of-de"]["learn"] = {"steps": 3}
+    settings["of-de"]["learn"] = {"steps": 3}  # type: ignore[dict-item]
     settings["xml0"]["label_encoder"] = ""  # type: ignore[assignment]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EVERYLABEL_CACHE", str(path / "cache"))

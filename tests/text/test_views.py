@@ -87,7 +87,7 @@ def reading(monkeypatch: pytest.MonkeyPatch) -> Reading:
 
 def same(one: Any, other: Any) -> bool:
     if isinstance(one, csr_matrix):
-        return (one != other).nnz == 0 and one.shape == other.shape
+        return (one != other).nnz == 0 and one.shape == other.shape  # type: ignore[no-any-return]
     if isinstance(one, tuple):
         return len(one) == len(other) and all(map(same, one, other))
     return bool(np.array_equal(one, other))

@@ -105,10 +105,10 @@ def test_what_is_not_trained_is_the_very_same_afterwards(monkeypatch: pytest.Mon
     """An encoder knows by the versions of its weights that it was not trained, and is saved by its name."""
     sent, problem = Sent(monkeypatch), Problem()
     frozen = problem.module[3].weight.requires_grad_(False)
-    before = frozen.data_ptr(), frozen._version, problem.module[0].weight._version
+    before = frozen.data_ptr(), frozen._version, problem.module[0].weight._version  # type: ignore[operator]
     list(problem.run(steps=2))
     assert len(sent.pointers) > 0
-    assert (frozen.data_ptr(), frozen._version) == before[:2]
+    assert (frozen.data_ptr(), frozen._version) == before[:2]  # type: ignore[operator]
     assert problem.module[0].weight._version > before[2]
 
 
@@ -170,7 +170,7 @@ def embeddings(seed: int, *, slow: threading.Barrier | None = None) -> StaticMod
         first = module(tokens)
         if slow is not None:
             slow.wait(20)
-        return (first * module(tokens)).sum(dim=1).sub(1).square().mean()
+        return (first * module(tokens)).sum(dim=1).sub(1).square().mean()  # type: ignore[no-any-return]
 
     groups = [Group(module.parameters(), lr=0.1, sparse=True)]
     for _ in train(module, batches, loss, TrainConfig(steps=8, device="cpu"), groups=groups, seed=seed):

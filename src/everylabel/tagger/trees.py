@@ -105,10 +105,10 @@ class Trees:
         for i, feature in enumerate(used):
             nodes = np.flatnonzero(self.features == feature)
             above = 1 + np.searchsorted(by_feature[i], self.thresholds[nodes])  # the first place that goes to the right
-            np.bitwise_and.at(table, (i, above, tree[nodes]), ~below[nodes])
+            np.bitwise_and.at(table[i], (above, tree[nodes]), ~below[nodes])
             table[i, :-1] = np.bitwise_and.accumulate(table[i, :-1], axis=0)
             gone = nodes[to_right[nodes]]
-            np.bitwise_and.at(table, (i, most + 1, tree[gone]), ~below[gone])
+            np.bitwise_and.at(table[i, most + 1], tree[gone], ~below[gone])
         thresholds = np.concatenate([np.empty(0), *by_feature])
         return Lookup(used.astype(np.int64), starts, thresholds, table, values)
 

@@ -82,7 +82,7 @@ def test_training_changes_the_encoder_and_a_frozen_one_stays(static: EncoderConf
 @pytest.mark.parametrize("switch", list(ALL))
 def test_each_switch_changes_what_is_learned(static: EncoderConfig, switch: str) -> None:
     whole = vectors(fitted(Maclr, static, first_clusters=2))
-    other = fitted(Maclr, static, DATA, **{"first_clusters": 2, switch: False})
+    other = fitted(Maclr, static, DATA, **{"first_clusters": 2, switch: False})  # type: ignore[arg-type]
     assert np.abs(vectors(other) - whole).max() > 1e-4
 
 

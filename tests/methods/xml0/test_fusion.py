@@ -27,6 +27,7 @@ from everylabel.methods.xml0.fusion import (
 )
 from everylabel.methods.xml0.zero_shot import Candidates, Predicted, Scores, best_weight, squashed
 from everylabel.metrics.ranking import restrict
+from everylabel.text.views import Views
 from everylabel.types import Ranking
 
 SEEN = ["fish", "sea", "ship", "tax", "law", "wine", "milk", "customs"]
@@ -94,7 +95,7 @@ def test_scores_are_normalised_by_a_sample_of_the_vocabulary_and_not_by_the_cand
     alike = [0.1, 0.3, 0.5, 0.5, 0.9, 0.2]
     vectors, yardstick = right_angles(), np.array([0, 1, 2, 3])
     predicted = [Predicted(np.array([0, 1]), np.array([0.9, 0.8], np.float32))]
-    documents = Documents.of(["text"])
+    documents = Views.of(["text"])
     both = Candidates(Likeness(alike), vectors, yardstick, np.array([4, 5]))  # type: ignore[arg-type]
     one = Candidates(Likeness(alike[:5]), vectors, yardstick, np.array([4]))  # type: ignore[arg-type]
     scores, alone = (own.scores(documents, predicted, "exhaustive") for own in (both, one))
@@ -106,7 +107,7 @@ def test_scores_are_normalised_by_a_sample_of_the_vocabulary_and_not_by_the_cand
 def test_a_part_without_weight_is_not_computed() -> None:
     candidates = Candidates(Likeness(np.arange(6) / 6), right_angles(), np.arange(4), np.array([4, 5]))  # type: ignore[arg-type]
     predicted = [Predicted(np.array([0, 1]), np.array([0.9, 0.8], np.float32))]
-    documents = Documents.of(["text"])
+    documents = Views.of(["text"])
     both, fused, alike = (candidates.scores(documents, predicted, "exhaustive", weight) for weight in (0.5, 1, 0))
     np.testing.assert_array_equal(fused.mixed(1), both.fused)
     np.testing.assert_array_equal(alike.mixed(0), both.alike)
@@ -117,7 +118,7 @@ def test_a_part_without_weight_is_not_computed() -> None:
 def test_a_document_without_any_prediction_has_no_fusion_score() -> None:
     candidates = Candidates(Likeness(np.arange(6) / 6), right_angles(), np.arange(4), np.array([4, 5]))  # type: ignore[arg-type]
     nothing = Predicted(np.empty(0, np.int64), np.empty(0, np.float32))
-    scores = candidates.scores(Documents.of([""]), [nothing], "exhaustive")
+    scores = candidates.scores(Views.of([""]), [nothing], "exhaustive")
     assert scores.fused.tolist() == [[0, 0]]
     assert scores.alike[0, 1] > scores.alike[0, 0]
 
@@ -221,7 +222,7 @@ def test_the_parts_are_exactly_the_parts(kind: str, static: EncoderConfig, tiny_
     one = Xml0(encoder=encoder, label_encoder="", weight=1.0, candidates="unseen").fit(DATA)
     other = LabelFusion(encoder=encoder, label_encoder="", candidates="unseen").fit(DATA)
     np.testing.assert_array_equal(one.rank(texts, 3).scores, other.rank(texts, 3).scores)
-    best = one.candidates_.best(one._predicted(Documents.of([THREE]))[0], "exhaustive")
+    best = one.candidates_.best(one._predicted(Views.of([THREE]))[0], "exhaustive")
     cosines = {NAMES[label]: best.cosines[i] for i, label in enumerate(one.candidates_.pool)}
     assert names_of(one.rank([THREE], 3)) == sorted(NAMES[8:], key=lambda name: -cosines[name])
 
