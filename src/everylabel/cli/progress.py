@@ -89,7 +89,8 @@ class LineReporter:
 
     def say(self, message: str) -> None:
         with self._lock:
-            print(message, file=self.stream, flush=True)
+            if not self.stream.closed:  # a reader that an error left open ends when it is collected, maybe long after
+                print(message, file=self.stream, flush=True)
 
 
 @dataclass
