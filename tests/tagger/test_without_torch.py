@@ -12,6 +12,7 @@ import pytest
 from tests.encoders import conftest as encoders
 from tests.tagger.conftest import Corpus
 
+from everylabel.data.dataset import Dataset
 from everylabel.tagger.tagger import Tagger
 
 tiny_folder = encoders.made_folder
@@ -37,9 +38,11 @@ def model(corpus: Corpus, tiny_folder: Path, tmp_path_factory: pytest.TempPathFa
     settings = {name: {"encoder": encoder} for name in ("semantic", "of-de", "xml0")}
     settings["of-de"]["learn"] = {"steps": 3}  # type: ignore[dict-item]
     settings["xml0"]["label_encoder"] = ""  # type: ignore[assignment]
+    rows = range(0, len(corpus.train), 3)
+    few = Dataset(corpus.train.documents.subset(rows), corpus.train.labels, corpus.train.required_pairs[rows])
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EVERYLABEL_CACHE", str(path / "cache"))
-        Tagger(experts=EXPERTS, settings=settings).fit(corpus.train).save(path / "model")
+        Tagger(experts=EXPERTS, settings=settings).fit(few).save(path / "model")
     return path
 
 
