@@ -10,8 +10,8 @@ from tests.cli.conftest import Run
 
 from everylabel.registry import METHODS
 
-COMMANDS = ["demo", "sample", "inspect", "convert", "methods", "plan", "fit", "tag", "learn", "history"]
-COMMANDS += ["evaluate", "compare", "report", "curves"]
+COMMANDS = ["demo", "sample", "inspect", "convert", "methods", "plan", "fit", "tag", "learn"]
+COMMANDS += ["info", "check", "history", "evaluate", "compare", "report", "curves"]
 GROUPS = {"labels": ["describe", "add", "remove", "list"]}
 
 
