@@ -62,7 +62,7 @@ ODD = np.array([np.nan, np.inf, -np.inf, 0, -0.0, 1e-38, -1e-36, 1e-35, -1e-35, 
     seed=st.integers(0, 10_000),
     rows=st.integers(12, 400),
     width=st.integers(1, 20),
-    leaves=st.sampled_from([2, 3, 8, 31]),
+    leaves=st.sampled_from([2, 3, 8, 31, 32]),
     rounds=st.integers(1, 30),
     missing=st.sampled_from([0.0, 0.3, 0.9]),
 )
@@ -144,6 +144,13 @@ def test_rows_that_do_not_lie_in_a_row() -> None:
     whole = trees.sums(columns)
     np.testing.assert_array_equal(trees.sums(columns[::2]), whole[::2])
     np.testing.assert_array_equal(trees.sums(np.asfortranarray(columns)), whole)
+
+
+def test_trees_of_more_leaves_than_a_word_has_bits_are_refused() -> None:
+    columns = columns_of(1, 4_000, 5)
+    assert_same_sums(learned(columns, num_leaves=32), columns)
+    with pytest.raises(ValueError, match="more than 32 leaves"):
+        Trees.of_text(learned(columns, num_leaves=33).model_to_string())
 
 
 @pytest.mark.parametrize("how", ["categories", "zeros"])
