@@ -29,12 +29,6 @@ OF_THE_MACHINE = re.compile(
 PERCENT, PROBABILITY = 3.0, 0.06
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One folder for all blocks: a later one may use what an earlier one made, as a reader would."""
-    return tmp_path_factory.mktemp("readme")
-
-
 def commands(block: str) -> list[tuple[str, list[str]]]:
     """Each `$ command` with the lines of output that follow it."""
     found: list[tuple[str, list[str]]] = []
@@ -75,11 +69,14 @@ def run(command: list[str], folder: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.timeout(500)  # whole fits; a later block needs what an earlier one made
-@pytest.mark.parametrize(
-    ("kind", "block"), BLOCK.findall(README + METHODS_PAGE), ids=lambda text: text.split("\n")[0][:30]
-)
-def test_the_readme_runs(kind: str, block: str, folder: Path) -> None:
+@pytest.mark.timeout(600)  # whole fits
+def test_the_readme_runs(tmp_path: Path) -> None:
+    """In one folder, one block after the other: a later one may use what an earlier one made, as a reader would."""
+    for kind, block in BLOCK.findall(README + METHODS_PAGE):
+        assert_true(kind, block, tmp_path)
+
+
+def assert_true(kind: str, block: str, folder: Path) -> None:
     if kind == "python":
         assert run([sys.executable, "-c", block], folder)
         return

@@ -82,16 +82,18 @@ def _opened(path: Path, verify: bool) -> _Opened:
 
 def _manifest(path: Path) -> dict[str, Any]:
     """What there is now. A model that a killed writer has moved away comes back; for a living one we wait."""
-    if not (path / MANIFEST).is_file():
-        target = path.resolve()
-        clear(target)
-        until = time.monotonic() + _LONGEST
-        while not path.exists() and is_moving(target) and time.monotonic() < until:
+    target, until = path.resolve(), time.monotonic() + _LONGEST
+    while True:
+        if not (path / MANIFEST).is_file():
+            clear(target)
+            while not path.exists() and is_moving(target) and time.monotonic() < until:
+                time.sleep(_WAIT)
+        try:
+            return read_manifest(path)
+        except (FileNotFoundError, ModelError):  # it was there a moment ago, or is being moved again
+            if time.monotonic() >= until or not is_moving(target):
+                return read_manifest(path)
             time.sleep(_WAIT)
-    try:
-        return read_manifest(path)
-    except FileNotFoundError:  # it was there a moment ago
-        return read_manifest(path)
 
 
 def _open(path: Path, manifest: dict[str, Any], verify: bool) -> _Opened:
