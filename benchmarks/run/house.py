@@ -11,6 +11,7 @@ so that a busy moment of the machine hits both. Rankings of a commit that are th
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections.abc import Sequence
 from dataclasses import replace
@@ -124,11 +125,14 @@ def tagger(sides: tuple[Side, Side], data: Path) -> Values:
 
 
 def fitted(sides: tuple[Side, Side], data: Path) -> dict[str, Values]:
-    """The two Taggers, saved where `tagger` looks for them, and how long they took."""
+    """The two Taggers, saved where `tagger` looks for them, and how long they took. What is there is not fitted again."""
     found = {}
     for side in sides:
-        spec = {"data": str(data), "settings": {"experts": EXPERTS}, "model": str(side.model)}
-        found[side.name] = side.ask("fit", spec)
+        taken = side.work / "fit.json"
+        if not taken.exists():
+            spec = {"data": str(data), "settings": {"experts": EXPERTS}, "model": str(side.model)}
+            taken.write_text(json.dumps(side.ask("fit", spec)), encoding="utf-8")
+        found[side.name] = json.loads(taken.read_text(encoding="utf-8"))
         print(side.name, found[side.name], flush=True)
     return found
 
