@@ -17,7 +17,7 @@ from everylabel.types import FloatArray, LongArray, Ranking
 _DTYPES = {"f32": np.float32, "f16": np.float16}
 _QUERIES, _VECTORS = 512, 8192  # a block of scores: 16 MB, however many labels there are
 _CELLS = 1 << 22  # of scores, where all vectors are looked at at once
-_FEW = 4  # queries at once, for which BLAS is slower (measured)
+_LEAST = 5  # queries at once
 
 
 class ExactIndex:
@@ -73,7 +73,7 @@ class ExactIndex:
             block = np.ascontiguousarray(self._vectors[first : first + _VECTORS], np.float32)
             for start in range(0, len(queries), _QUERIES):
                 asked = queries[start : start + _QUERIES]
-                rough = asked @ block.T if len(queries) > _FEW else _few_products(queries, block)
+                rough = _rough_products(asked, block)
                 rows = (asked, rough, *(part[start : start + _QUERIES] for part in (sizes, best.ids, best.scores)))
                 for_each_part(len(asked), partial(_keep, rows, block, ids, slack))
         for_each_part(len(queries), lambda a, b: sort_best(sizes[a:b], best.ids[a:b], best.scores[a:b]))
@@ -86,10 +86,10 @@ class ExactIndex:
         best = Ranking.empty(len(queries), min(checked_k(k), len(begins) - 1))
         slack = self._slack
         block = np.ascontiguousarray(self._vectors, np.float32)
-        size = max(_FEW + 1, _CELLS // max(len(self), 1))
+        size = max(_LEAST, _CELLS // max(len(self), 1))
         for start in range(0, len(queries), size):
             asked = queries[start : start + size]
-            rough = asked @ block.T if len(asked) > _FEW else _few_products(asked, block)
+            rough = _rough_products(asked, block)
             rows = (asked, rough, *(part[start : start + size] for part in best))
             for_each_part(len(asked), partial(_best_owners, rows, block, begins, slack))
         return best.top(k)
@@ -129,12 +129,12 @@ class ExactIndex:
         return index
 
 
-def _few_products(queries: FloatArray, block: FloatArray) -> FloatArray:
-    """By all cores: a block is larger than their caches, and memory is faster for two than for one."""
-    from everylabel.index.kernels import products_of
+def _rough_products(queries: FloatArray, block: FloatArray) -> FloatArray:
+    """(queries, vectors), on all cores, each with a part of the vectors: of one query there is no part."""
+    from everylabel.index.kernels import rough_products
 
     found = np.empty((len(queries), len(block)), np.float32)
-    for_each_part(len(block), lambda first, last: products_of(queries, block, first, last, found))
+    for_each_part(len(block), lambda first, last: rough_products(queries, block, first, last, found))
     return found
 
 

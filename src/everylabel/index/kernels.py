@@ -1,8 +1,10 @@
 """The compiled part of exact search: what passes the matrix product's scores is scored again, and the best are kept.
 
-BLAS adds up in an order that depends on the place of a vector and on the size of the batch, so that equal vectors get
-scores that differ in the last digits. Here its scores only decide what is worth looking at; the score that counts is a
-dot product in one order. So a ranking does not depend on what else is searched, and equal vectors stand by id.
+A matrix product adds up in an order that depends on the place of a vector and on the size of the batch, so that equal
+vectors get scores that differ in the last digits. Here its scores only decide what is worth looking at; the score that
+counts is a dot product in one order. So a ranking does not depend on what else is searched, and equal vectors stand by
+id. The product is ours, nine tenths as fast as BLAS on one core: BLAS has threads of its own, which get into each
+other's way where several parts of a batch are ranked side by side.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from numba import njit
 from everylabel.linear.scoring import _push, _sort_heap
 
 _FEW = 100
+_BLOCK = 64  # vectors: 256 KB of 1,024 dimensions
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
@@ -40,6 +43,36 @@ def products_of(queries: Any, vectors: Any, first: Any, last: Any, result: Any) 
     for v in range(first, last):
         for q in range(len(queries)):
             result[q, v] = dot(queries[q], vectors[v])
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
+def rough_products(queries: Any, vectors: Any, first: Any, last: Any, result: Any) -> None:
+    """As `products_of`, for many queries: four of them with two vectors at a time, which stay in registers, and a block
+    of vectors that stays in the cache. Sums in any order."""
+    dim, many = queries.shape[1], len(queries) // 4 * 4
+    for begin in range(first, last, _BLOCK):
+        end = min(begin + _BLOCK, last)
+        paired = begin + (end - begin) // 2 * 2
+        for q in range(0, many, 4):
+            q0, q1, q2, q3 = queries[q], queries[q + 1], queries[q + 2], queries[q + 3]
+            for v in range(begin, paired, 2):
+                v0, v1 = vectors[v], vectors[v + 1]
+                a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = np.float32(0)
+                for i in range(dim):
+                    x, y = v0[i], v1[i]
+                    a0 += q0[i] * x
+                    a1 += q1[i] * x
+                    a2 += q2[i] * x
+                    a3 += q3[i] * x
+                    b0 += q0[i] * y
+                    b1 += q1[i] * y
+                    b2 += q2[i] * y
+                    b3 += q3[i] * y
+                result[q, v], result[q + 1, v], result[q + 2, v], result[q + 3, v] = a0, a1, a2, a3
+                result[q, v + 1], result[q + 1, v + 1], result[q + 2, v + 1], result[q + 3, v + 1] = b0, b1, b2, b3
+        for v in range(begin, end):
+            for q in range(many if v < paired else 0, len(queries)):
+                result[q, v] = dot(queries[q], vectors[v])
 
 
 @njit(nogil=True, cache=True)

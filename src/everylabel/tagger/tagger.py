@@ -28,7 +28,7 @@ from everylabel.methods.calibrate import Calibration
 from everylabel.methods.facts import Facts
 from everylabel.methods.traits import Traits, method
 from everylabel.methods.words.neighbours import NearestNeighbours
-from everylabel.parallel import parallel_map
+from everylabel.parallel import n_threads, parallel_map
 from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.tagger.blend import Blend, BlendingSet, learn
@@ -46,6 +46,7 @@ from everylabel.text.views import Views
 from everylabel.types import LongArray, Ranking
 
 CHUNK = 256  # documents that are ranked at a time
+FEW = 16  # so many are ranked by the experts side by side, more by parts of them side by side
 BLENDING = 5e-3  # seconds for each held-out document, as planned
 LEAST_CALIBRATION = 20  # labelled documents, for what has no blend
 
@@ -107,10 +108,9 @@ class Tagger(Method):
     ) -> list[list[Tag]]:
         """The tags of each text with probability, band and evidence: the k best; those of a probability of at least
         `threshold`; or, with `best`, as many as give the best expected F1. At most k of them in any case."""
-        model = self.model_
-        parts = Documents.of(texts).slices(CHUNK)
-        cut = partial(_cut, threshold=threshold, best=best)
-        return [tags for part in parts for tags in model._tags(Views(part), k, cut, explain)]
+        model, cut = self.model_, partial(_cut, threshold=threshold, best=best)
+        found = parallel_map(lambda part: model._tags(Views(part), k, cut, explain), _shares(Documents.of(texts)))
+        return [tags for part in found for tags in part]
 
     def _tags(self, views: Views, k: int, cut: Callable[[Ranking], Ranking], explain: bool) -> list[list[Tag]]:
         """Evidence is looked for in what was read to rank."""
@@ -267,9 +267,9 @@ class Tagger(Method):
         if self.blend_ is None:
             (expert,) = self.experts_.values()
             return expert.rank(views, k).top(k)
-        if len(views) <= CHUNK:
+        parts = _shares(views.documents)
+        if len(parts) < 2:
             return self._blended(views, k)
-        parts = list(views.documents.slices(CHUNK))
         return Ranking.joined(list(parallel_map(lambda part: self._blended(Views(part), k), parts)))
 
     def _blended(self, views: Views, k: int) -> Ranking:
@@ -352,6 +352,12 @@ def _cut(ranking: Ranking, *, threshold: float | None, best: bool) -> Ranking:
 def _dev_of(dataset: Dataset, dev: Dataset | None) -> Dataset | None:
     """Only labels of the vocabulary can be learned from."""
     return None if dev is None or dev.pairs is None else in_vocabulary(dataset.labels, dev)
+
+
+def _shares(documents: Documents) -> list[Documents]:
+    """Parts that are ranked by themselves, one for each core at least. Of few documents there is one part."""
+    share = -(-len(documents) // n_threads()) if len(documents) > FEW else FEW
+    return list(documents.slices(min(share, CHUNK)))
 
 
 def beginnings(documents: Documents) -> list[str]:

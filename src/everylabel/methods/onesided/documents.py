@@ -53,7 +53,9 @@ class PooledDocuments:
     def through_layer(self, vectors: FloatArray) -> FloatArray:
         if "layer.weight" not in self.layers:
             return vectors
-        layer: FloatArray = vectors @ self.layers["layer.weight"].T + self.layers["layer.bias"]
+        from everylabel.index.kernels import products
+
+        layer: FloatArray = products(vectors, self.layers["layer.weight"]) + self.layers["layer.bias"]
         return vectors + layer
 
     def state(self) -> dict[str, FloatArray]:
