@@ -100,7 +100,7 @@ class Ranking(NamedTuple):
     @classmethod
     def from_csr(cls, scores: Any, k: int) -> Ranking:
         """The top k of each row of a csr matrix of scores; absent entries are not ranked. O(nnz log nnz)."""
-        scores = csr_matrix(scores)
+        scores = scores if getattr(scores, "format", "") == "csr" else csr_matrix(scores)
         n_docs = scores.shape[0]
         rows = np.repeat(np.arange(n_docs), np.diff(scores.indptr))
         order = np.lexsort((scores.indices, -scores.data, rows))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ from scipy.sparse import csr_matrix, issparse
 
 from everylabel.types import Csr
 
+_FEW = 16  # rows of a matrix whose making counts
 
 def unit_rows(vectors: Any) -> Any:
     """Rows of length 1 (rows of zeros stay), float32; csr stays csr."""
@@ -16,13 +19,13 @@ def unit_rows(vectors: Any) -> Any:
         dense = np.asarray(vectors, np.float32)
         norms = np.linalg.norm(dense, axis=1, keepdims=True)
         return dense / np.where(norms > 0, norms, 1)
-    matrix = csr_matrix(vectors, dtype=np.float32, copy=True)
-    lengths = np.diff(matrix.indptr)
+    matrix = vectors if vectors.format == "csr" else csr_matrix(vectors)
+    data, indptr = matrix.data.astype(np.float32, copy=False), matrix.indptr
+    lengths = np.diff(indptr)
     filled = lengths > 0
     norms = np.ones(len(lengths), np.float32)
-    norms[filled] = np.sqrt(np.add.reduceat(np.square(matrix.data), matrix.indptr[:-1][filled])) if filled.any() else 1
-    matrix.data /= np.repeat(np.where(norms > 0, norms, 1), lengths)
-    return matrix
+    norms[filled] = np.sqrt(np.add.reduceat(np.square(data), indptr[:-1][filled])) if filled.any() else 1
+    return csr_of(data / np.repeat(np.where(norms > 0, norms, 1), lengths), matrix.indices, indptr, matrix.shape)
 
 
 def logistic(odds: Any) -> Any:
@@ -58,6 +61,13 @@ def side_by_side(left: Csr, right: Csr) -> Csr:
 def csr_of(data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Csr:
     """A matrix of these very arrays; the constructor would look at all of them, and may copy."""
     kind = np.int32 if len(data) < 1 << 31 else np.int64  # scipy wants one for both
-    matrix = csr_matrix(shape, dtype=data.dtype)
+    dtype = np.dtype(data.dtype)
+    matrix = copy.copy(_empty(shape, dtype)) if shape[0] <= _FEW else csr_matrix(shape, dtype=dtype)
     matrix.data, matrix.indices, matrix.indptr = data, indices.astype(kind, copy=False), indptr.astype(kind, copy=False)
     return matrix
+
+
+@lru_cache(maxsize=64)
+def _empty(shape: tuple[int, int], dtype: np.dtype[Any]) -> Csr:
+    """To be copied: even an empty matrix takes scipy as long to make as a kernel takes for a whole text."""
+    return csr_matrix(shape, dtype=dtype)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 Array = TypeVar("Array", IntArray, LongArray)
 CHUNK = 1024  # texts at a time: bounds the memory of their words
+_FEW_CHARACTERS = 1_000
 MEMORY = 8_000_000  # characters of remembered words
 # BERT deletes these control characters, where str.split would take them for white space.
 _NO_SPACE = {ord(c): None for c in "\x0b\x0c\x1c\x1d\x1e\x1f\x85"}
@@ -84,8 +85,7 @@ class TextTokenizer:
         return [i for i, token in self._tokenizer.get_added_tokens_decoder().items() if token.special]
 
     def _read_whole(self, texts: Sequence[str], _max_tokens: int | None) -> Tokens:
-        rows = self._tokenizer.encode_batch_fast([_clean(text) for text in texts], add_special_tokens=False)
-        return Tokens.of([row.ids for row in rows])
+        return Tokens.of(self._encoded(texts))
 
     def _read_words(self, texts: Sequence[str], max_tokens: int | None) -> Tokens:
         if max_tokens is None:
@@ -112,12 +112,18 @@ class TextTokenizer:
             flat = list(chain.from_iterable(rows))
             met = [flat[i] for i in missing.tolist()]
             fresh = list(dict.fromkeys(met))
-            pieces = self._tokenizer.encode_batch_fast([_clean(word) for word in fresh], add_special_tokens=False)
-            known.add(fresh, [piece.ids for piece in pieces])
+            known.add(fresh, self._encoded(fresh))
             numbers[missing] = [known.words[word] for word in met]
         tokens = known.table.take(numbers)  # asked for after the numbers: it has all of them
         ends = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
         return Tokens(tokens.ids, tokens.offsets[ends])
+
+    def _encoded(self, texts: Sequence[str]) -> list[list[int]]:
+        """On all cores, but for a few words: those of one text are done before another thread is awake."""
+        cleaned, tokenizer = [_clean(text) for text in texts], self._tokenizer
+        if sum(map(len, cleaned)) < _FEW_CHARACTERS:
+            return [tokenizer.encode(text, add_special_tokens=False).ids for text in cleaned]
+        return [row.ids for row in tokenizer.encode_batch_fast(cleaned, add_special_tokens=False)]
 
     def _special(self) -> tuple[IntArray, IntArray]:
         """What the tokeniser's template puts before and after a single text."""

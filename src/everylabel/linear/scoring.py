@@ -282,3 +282,36 @@ def nearest_rows(
             size = _best_of_all(totals, owners, out_ids[d], out_scores[d])
             totals[:] = 0
         _sort_heap(out_ids[d], out_scores[d], size)
+
+
+@njit(nogil=True, cache=True)
+def votes_of_rows(
+    rows: Any, weights: Any, indptr: Any, indices: Any, values: Any, out_ids: Any, out_scores: Any
+) -> None:
+    """The columns of a csr matrix with the largest sum of weight x value over some of its rows, at most 1.
+
+    `rows` and `weights` (documents, rows each); a row below 0 is none. Sums are added up in the order of the rows'
+    numbers. O(entries of the rows x log entries) a document.
+    """
+    for d in range(len(rows)):
+        order = np.argsort(rows[d])
+        n = 0
+        for i in order:
+            if rows[d, i] >= 0:
+                n += indptr[rows[d, i] + 1] - indptr[rows[d, i]]
+        columns, votes = np.empty(n, np.int32), np.empty(n, np.float32)
+        n = 0
+        for i in order:
+            if rows[d, i] >= 0:
+                for e in range(indptr[rows[d, i]], indptr[rows[d, i] + 1]):
+                    columns[n], votes[n] = indices[e], weights[d, i] * values[e]
+                    n += 1
+        size, total = 0, np.float32(0)
+        by_column = np.argsort(columns, kind="mergesort")
+        for at in range(n):
+            total += votes[by_column[at]]
+            column = columns[by_column[at]]
+            if at + 1 == n or columns[by_column[at + 1]] != column:
+                size = _push(out_ids[d], out_scores[d], size, column, min(total, np.float32(1)))
+                total = np.float32(0)
+        _sort_heap(out_ids[d], out_scores[d], size)

@@ -83,15 +83,15 @@ class NearestNeighbours(Method):
         return self.lists_.nearest(largest_of_rows(vectors, self.words) if self.words else vectors, self.neighbours)
 
     def _rank(self, views: Views, k: int) -> Ranking:
+        from everylabel.linear.scoring import votes_of_rows
+
         near = self.nearest(views)
         found = near.ids >= 0
         weights = np.where(found, np.maximum(near.scores, 0), 0) ** self.power
         weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-12)
-        rows = np.repeat(np.arange(near.n_docs), found.sum(axis=1))
-        shape = (near.n_docs, self.pairs_.shape[0])
-        votes = csr_matrix((weights[found].astype(np.float32), (rows, near.ids[found])), shape=shape) @ self.pairs_
-        np.minimum(votes.data, 1, out=votes.data)  # a sum of shares may be rounded to just above 1
-        return Ranking.from_csr(votes, k)
+        pairs, ranking = self.pairs_, Ranking.empty(near.n_docs, min(k, self.pairs_.shape[1]))
+        votes_of_rows(near.ids, weights.astype(np.float32), pairs.indptr, pairs.indices, pairs.data, *ranking)
+        return ranking.top(k)
 
     def _state(self) -> State:
         return self.features_.state("tfidf") | self.lists_.state("documents") | {"pairs": self.pairs_}
