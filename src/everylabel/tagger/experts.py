@@ -10,7 +10,7 @@ import numpy as np
 from everylabel import config
 from everylabel.data.dataset import Dataset
 from everylabel.methods.base import Method
-from everylabel.parallel import parallel_map
+from everylabel.parallel import work_together
 from everylabel.registry import method_class
 from everylabel.run import QUIET, Run
 from everylabel.text.views import Views
@@ -39,7 +39,7 @@ def opinions(experts: Mapping[str, Method], views: Views) -> dict[str, Ranking]:
     def ask(name: str) -> Ranking:
         return opinion(experts[WORDS], views.titles_only()) if name == TITLES else opinion(experts[name], views)
 
-    return dict(zip(names, parallel_map(ask, names), strict=True))
+    return dict(zip(names, work_together(ask, names), strict=True))
 
 
 def opinion_names(experts: Sequence[str], texts: bool) -> list[str]:

@@ -28,7 +28,7 @@ from everylabel.methods.calibrate import Calibration
 from everylabel.methods.facts import Facts
 from everylabel.methods.traits import Traits, method
 from everylabel.methods.words.neighbours import NearestNeighbours
-from everylabel.parallel import n_threads, parallel_map
+from everylabel.parallel import n_threads, work_together
 from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.tagger.blend import Blend, BlendingSet, learn
@@ -109,7 +109,7 @@ class Tagger(Method):
         """The tags of each text with probability, band and evidence: the k best; those of a probability of at least
         `threshold`; or, with `best`, as many as give the best expected F1. At most k of them in any case."""
         model, cut = self.model_, partial(_cut, threshold=threshold, best=best)
-        found = parallel_map(lambda part: model._tags(Views(part), k, cut, explain), _shares(Documents.of(texts)))
+        found = work_together(lambda part: model._tags(Views(part), k, cut, explain), _shares(Documents.of(texts)))
         return [tags for part in found for tags in part]
 
     def _tags(self, views: Views, k: int, cut: Callable[[Ranking], Ranking], explain: bool) -> list[list[Tag]]:
@@ -270,7 +270,7 @@ class Tagger(Method):
         parts = _shares(views.documents)
         if len(parts) < 2:
             return self._blended(views, k)
-        return Ranking.joined(list(parallel_map(lambda part: self._blended(Views(part), k), parts)))
+        return Ranking.joined(work_together(lambda part: self._blended(Views(part), k), parts))
 
     def _blended(self, views: Views, k: int) -> Ranking:
         assert self.blend_ is not None

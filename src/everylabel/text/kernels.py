@@ -65,13 +65,11 @@ def words(codes: Any, start: Any, end: Any, is_word: Any, stop: Any, hashes: Any
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _extend(gram: Any, word: Any, keys: Any) -> Any:
-    """The n-gram with one word more, and its place in the table; FREE is the n-gram of no word."""
+def _extend(gram: Any, word: Any) -> Any:
+    """The n-gram with one word more; FREE is the n-gram of no word."""
     if gram == FREE:
-        gram = word
-    else:  # times something first: a plain xor would not see the words' order
-        gram = _finish(_mix(gram * _MIX, word))
-    return gram, place(keys, gram)
+        return word
+    return _finish(_mix(gram * _MIX, word))  # times something first: a plain xor would not see the words' order
 
 
 @njit(nogil=True, cache=True)
@@ -104,7 +102,8 @@ def count_documents(codes: Any, offsets: Any, first_doc: Any, is_word: Any, stop
         for i in range(n):
             gram = FREE
             for j in range(i, min(i + ngrams, n)):
-                gram, at = _extend(gram, hashes[j], keys)
+                gram = _extend(gram, hashes[j])
+                at = place(keys, gram)
                 if keys[at] == FREE:
                     if 2 * (used + 1) > len(keys):
                         keys, df, last, spans = _grown(keys, df, last, spans)
@@ -121,30 +120,43 @@ def count_documents(codes: Any, offsets: Any, first_doc: Any, is_word: Any, stop
 
 @njit(nogil=True, cache=True)
 def hash_table(hashes: Any) -> Any:
-    """A table from hash to its place in `hashes`."""
+    """A table from hash to its place in `hashes`: four bytes a place, since who looks compares with `hashes`, which a
+    model shares with other processes."""
     size = 16
     while size < 2 * len(hashes) + 2:
         size *= 2
-    keys = np.zeros(size, np.uint64)
-    values = np.full(size, -1, np.int32)
+    table = np.full(size, -1, np.int32)
+    mask = np.uint64(size - 1)
     for i in range(len(hashes)):
-        at = place(keys, hashes[i])
-        keys[at], values[at] = hashes[i], i
-    return keys, values
+        at = hashes[i] & mask
+        while table[at] >= 0:
+            at = (at + np.uint64(1)) & mask
+        table[at] = i
+    return table
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _number(table: Any, hashes: Any, h: Any) -> Any:
+    """The place of a hash in `hashes`, by their `hash_table`; -1 where it is not among them."""
+    mask = np.uint64(len(table) - 1)
+    at = h & mask
+    while table[at] >= 0 and hashes[table[at]] != h:
+        at = (at + np.uint64(1)) & mask
+    return table[at]
 
 
 @njit(nogil=True, cache=True)
-def known(keys: Any, hashes: Any) -> Any:
-    """Which of the hashes a table of `hash_table` has."""
-    found = np.zeros(len(hashes), np.bool_)
-    for i in range(len(hashes)):
-        found[i] = keys[place(keys, hashes[i])] == hashes[i]
+def known(table: Any, hashes: Any, asked: Any) -> Any:
+    """Which of the hashes asked for are among `hashes`, by their `hash_table`."""
+    found = np.zeros(len(asked), np.bool_)
+    for i in range(len(asked)):
+        found[i] = _number(table, hashes, asked[i]) >= 0
     return found
 
 
 @njit(nogil=True, cache=True)
-def count_terms(codes: Any, offsets: Any, is_word: Any, stop: Any, ngrams: Any, keys: Any, values: Any) -> Any:
-    """Csr counts of the known n-grams in each text: indptr, columns (sorted) and counts."""
+def count_terms(codes: Any, offsets: Any, is_word: Any, stop: Any, ngrams: Any, table: Any, known: Any) -> Any:
+    """Csr counts of the n-grams whose hashes are `known` in each text: indptr, columns (sorted) and counts."""
     n_docs = len(offsets) - 1
     longest, total = 1, 0
     for d in range(n_docs):
@@ -165,9 +177,10 @@ def count_terms(codes: Any, offsets: Any, is_word: Any, stop: Any, ngrams: Any, 
         for i in range(n):
             gram = FREE
             for j in range(i, min(i + ngrams, n)):
-                gram, at = _extend(gram, hashes[j], keys)
-                if keys[at] == gram:
-                    found[n_found] = values[at]
+                gram = _extend(gram, hashes[j])
+                number = _number(table, known, gram)
+                if number >= 0:
+                    found[n_found] = number
                     n_found += 1
         row = np.sort(found[:n_found])
         for i in range(n_found):
