@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from everylabel.heaps import push, sort_heap
 from everylabel.linear.vector import prefetch
 
 _SLOPE = np.float32(4)
@@ -73,54 +74,6 @@ def _announce(lists: Any, row: Any) -> None:
     starts, nodes, weights, _ = lists
     prefetch(nodes, starts[row])
     prefetch(weights, starts[row])
-
-
-@njit(nogil=True, cache=True)
-def _sift(ids: Any, scores: Any, size: Any) -> None:
-    """Restore the heap whose root (the worst: lowest score, then highest id) was replaced."""
-    at = 0
-    while True:
-        worst = at
-        for child in (2 * at + 1, 2 * at + 2):
-            if child < size and (
-                scores[child] < scores[worst] or (scores[child] == scores[worst] and ids[child] > ids[worst])
-            ):
-                worst = child
-        if worst == at:
-            return
-        ids[at], ids[worst] = ids[worst], ids[at]
-        scores[at], scores[worst] = scores[worst], scores[at]
-        at = worst
-
-
-@njit(nogil=True, cache=True)
-def _push(ids: Any, scores: Any, size: Any, label: Any, score: Any) -> Any:
-    """Keep the best len(ids) entries; returns how many there are."""
-    if size < len(ids):
-        at = size
-        ids[at], scores[at] = label, score
-        while at > 0:
-            above = (at - 1) >> 1
-            if scores[at] < scores[above] or (scores[at] == scores[above] and ids[at] > ids[above]):
-                ids[at], ids[above] = ids[above], ids[at]
-                scores[at], scores[above] = scores[above], scores[at]
-                at = above
-            else:
-                break
-        return size + 1
-    if score > scores[0] or (score == scores[0] and label < ids[0]):
-        ids[0], scores[0] = label, score
-        _sift(ids, scores, size)
-    return size
-
-
-@njit(nogil=True, cache=True)
-def _sort_heap(ids: Any, scores: Any, size: Any) -> None:
-    """A heap of the best entries becomes a list, best first."""
-    for last in range(size - 1, 0, -1):
-        ids[0], ids[last] = ids[last], ids[0]
-        scores[0], scores[last] = scores[last], scores[0]
-        _sift(ids, scores, last)
 
 
 @njit(nogil=True, cache=True)
@@ -209,10 +162,10 @@ def beam_search(
                     if totals[node] < limit:
                         continue
                     score = beam_scores[b] * probability(totals[node])
-                    size = _push(ids, scores, size, names[node] if last else np.int32(node), score)
+                    size = push(ids, scores, size, names[node] if last else np.int32(node), score)
                     if size == len(ids):
                         limit = _lowest_useful(scores[0], beam_scores[b])
-            _sort_heap(ids, scores, size)  # the beam too: what its best node finds spares much of the others' work
+            sort_heap(ids, scores, size)  # the beam too: what its best node finds spares much of the others' work
             if not last:
                 beam_ids, next_ids = next_ids, beam_ids
                 beam_scores, next_scores = next_scores, beam_scores
@@ -227,7 +180,7 @@ def _best_of_all(totals: Any, owners: Any, ids: Any, scores: Any) -> Any:
         best = max(best, totals[row])
         if row + 1 == len(owners) or owners[row + 1] != owners[row]:
             if best > 0:
-                size = _push(ids, scores, size, np.int32(owners[row]), best)
+                size = push(ids, scores, size, np.int32(owners[row]), best)
             best = np.float32(0)
     return size
 
@@ -243,7 +196,7 @@ def _best_of_touched(touched: Any, totals: Any, owners: Any, ids: Any, scores: A
         totals[row] = 0
         if i + 1 == len(touched) or owners[touched[i + 1]] != owners[row]:
             if best > 0:
-                size = _push(ids, scores, size, np.int32(owners[row]), best)
+                size = push(ids, scores, size, np.int32(owners[row]), best)
             best = np.float32(0)
     return size
 
@@ -281,7 +234,7 @@ def nearest_rows(
                 _walk_list(lists, indices[i], values[i] * scales[indices[i] if len(scales) > 1 else 0], totals)
             size = _best_of_all(totals, owners, out_ids[d], out_scores[d])
             totals[:] = 0
-        _sort_heap(out_ids[d], out_scores[d], size)
+        sort_heap(out_ids[d], out_scores[d], size)
 
 
 @njit(nogil=True, cache=True)
@@ -312,6 +265,6 @@ def votes_of_rows(
             total += votes[by_column[at]]
             column = columns[by_column[at]]
             if at + 1 == n or columns[by_column[at + 1]] != column:
-                size = _push(out_ids[d], out_scores[d], size, column, min(total, np.float32(1)))
+                size = push(out_ids[d], out_scores[d], size, column, min(total, np.float32(1)))
                 total = np.float32(0)
-        _sort_heap(out_ids[d], out_scores[d], size)
+        sort_heap(out_ids[d], out_scores[d], size)
