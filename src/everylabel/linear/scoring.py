@@ -246,25 +246,27 @@ def votes_of_rows(
     `rows` and `weights` (documents, rows each); a row below 0 is none. Sums are added up in the order of the rows'
     numbers. O(entries of the rows x log entries) a document.
     """
+    width = rows.shape[1]
     for d in range(len(rows)):
-        order = np.argsort(rows[d])
+        order = np.sort(rows[d].astype(np.int64) * width + np.arange(width))  # by the row, and where it stands
         n = 0
-        for i in order:
-            if rows[d, i] >= 0:
-                n += indptr[rows[d, i] + 1] - indptr[rows[d, i]]
-        columns, votes = np.empty(n, np.int32), np.empty(n, np.float32)
+        for key in order:
+            if key >= 0:
+                n += indptr[key // width + 1] - indptr[key // width]
+        columns, votes = np.empty(n, np.int64), np.empty(n, np.float32)
         n = 0
-        for i in order:
-            if rows[d, i] >= 0:
-                for e in range(indptr[rows[d, i]], indptr[rows[d, i] + 1]):
-                    columns[n], votes[n] = indices[e], weights[d, i] * values[e]
+        for key in order:
+            if key >= 0:
+                for e in range(indptr[key // width], indptr[key // width + 1]):
+                    columns[n] = indices[e] * np.int64(len(columns)) + n
+                    votes[n] = weights[d, key % width] * values[e]
                     n += 1
+        columns = np.sort(columns)  # those of one column in the order of the rows
         size, total = 0, np.float32(0)
-        by_column = np.argsort(columns, kind="mergesort")
         for at in range(n):
-            total += votes[by_column[at]]
-            column = columns[by_column[at]]
-            if at + 1 == n or columns[by_column[at + 1]] != column:
-                size = push(out_ids[d], out_scores[d], size, column, min(total, np.float32(1)))
+            column = columns[at] // n
+            total += votes[columns[at] % n]
+            if at + 1 == n or columns[at + 1] // n != column:
+                size = push(out_ids[d], out_scores[d], size, np.int32(column), min(total, np.float32(1)))
                 total = np.float32(0)
         sort_heap(out_ids[d], out_scores[d], size)
