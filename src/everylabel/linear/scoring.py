@@ -173,14 +173,21 @@ def beam_search(
 
 
 @njit(nogil=True, cache=True, inline="always")
+def _just_below(score: Any) -> Any:
+    """An equal score may be of use, by its id."""
+    return np.nextafter(score, np.float32(0))
+
+
+@njit(nogil=True, cache=True, inline="always")
 def _best_of_all(totals: Any, owners: Any, ids: Any, scores: Any) -> Any:
     size = 0
-    best = np.float32(0)
+    best = least = np.float32(0)
     for row in range(len(owners)):
         best = max(best, totals[row])
         if row + 1 == len(owners) or owners[row + 1] != owners[row]:
-            if best > 0:
+            if best > least:
                 size = push(ids, scores, size, np.int32(owners[row]), best)
+                least = _just_below(scores[0]) if size == len(ids) else np.float32(0)
             best = np.float32(0)
     return size
 
@@ -189,14 +196,15 @@ def _best_of_all(totals: Any, owners: Any, ids: Any, scores: Any) -> Any:
 def _best_of_touched(touched: Any, totals: Any, owners: Any, ids: Any, scores: Any) -> Any:
     """The same for the few rows that are not 0, sorted; leaves all totals 0."""
     size = 0
-    best = np.float32(0)
+    best = least = np.float32(0)
     for i in range(len(touched)):
         row = touched[i]
         best = max(best, totals[row])
         totals[row] = 0
         if i + 1 == len(touched) or owners[touched[i + 1]] != owners[row]:
-            if best > 0:
+            if best > least:
                 size = push(ids, scores, size, np.int32(owners[row]), best)
+                least = _just_below(scores[0]) if size == len(ids) else np.float32(0)
             best = np.float32(0)
     return size
 
