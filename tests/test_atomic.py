@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from everylabel import atomic
-from everylabel.atomic import clear, exchange, is_moving, replaced
+from everylabel import atomic, leftovers
+from everylabel.atomic import exchange, replaced
+from everylabel.leftovers import clear
+
 
 CAN_EXCHANGE = sys.platform.startswith("linux")
 
@@ -41,7 +43,7 @@ def gone() -> int:
 
 
 def rest(target: Path, pid: int, kind: str, host: str | None = None) -> Path:
-    return target.with_name(f".{host or atomic._host()}-{pid}-0123abcd.{kind}.{target.name}")
+    return target.with_name(f".{host or leftovers._host()}-{pid}-0123abcd.{kind}.{target.name}")
 
 
 @pytest.mark.parametrize("can", [True, False])

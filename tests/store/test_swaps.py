@@ -13,7 +13,7 @@ import pytest
 from tests.store.conftest import Save, fitted, same_as_fitted, state_of
 
 import everylabel
-from everylabel import atomic
+from everylabel import atomic, leftovers
 from everylabel.errors import ModelError
 from everylabel.store import read
 
@@ -108,7 +108,7 @@ def test_a_model_that_changes_all_the_time_is_given_up(model: Path, monkeypatch:
 def test_a_model_that_a_killed_save_moved_away_is_found(model: Path) -> None:
     done = subprocess.Popen([sys.executable, "-c", ""])
     done.wait()
-    moved = model.with_name(f".{atomic._host()}-{done.pid}-0123abcd.old.model")
+    moved = model.with_name(f".{leftovers._host()}-{done.pid}-0123abcd.old.model")
     model.rename(moved)
     assert same_as_fitted(model)
     model.rename(moved)

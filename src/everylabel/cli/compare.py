@@ -50,7 +50,7 @@ def compare(
             f"expected different names such as xr-linear,knn; got {methods!r}", param_hint="--methods"
         )
     if plots is not None:
-        ready_to_draw()
+        ready_to_draw(plots)
     unfitted = [configured(name) for name in names]
     with progress(quiet) as run:
         train = load_dataset(data, "train", on_bad_row=on_bad_row, run=run)

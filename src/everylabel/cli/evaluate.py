@@ -33,7 +33,7 @@ def evaluate(
     from everylabel.workflow.pictures import ready_to_draw
 
     if plots is not None:
-        ready_to_draw()
+        ready_to_draw(plots)
     with progress(quiet) as run:
         method = load(model)
         dataset = load_dataset(data, split, on_bad_row=on_bad_row, run=run)

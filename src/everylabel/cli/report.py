@@ -41,18 +41,18 @@ def report(
     Example: everylabel report MODEL DATA -o report.html
     """
     from everylabel.store import load
-    from everylabel.workflow.pictures import ready_to_draw
     from everylabel.workflow.report import (
         LearningCurve,
         Origin,
         labelled_documents,
         learning_curve,
+        ready_to_report,
         report_json,
         write_report,
     )
     from everylabel.workflow.report import report as report_on
 
-    ready_to_draw()
+    ready_to_report(output)
     wanted = ["report", str(model), str(data), "-o", str(output), "--split", split]
     wanted += ["--no-curve"] * (not curve) + (["--documents", str(documents)] if documents is not None else [])
     origin = Origin(model=str(model), data=str(data), command=shlex.join(["everylabel", *wanted]))

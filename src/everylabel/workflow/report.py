@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from everylabel import __version__
-from everylabel.atomic import replaced
+from everylabel.atomic import check_writable, replaced
 from everylabel.data import Dataset, available_splits, load_dataset
 from everylabel.data.splits import hold_out_documents, sample_by_id
 from everylabel.errors import DataError
@@ -103,6 +103,14 @@ def report(
         history=list(history()) if callable(history) else [],
     )
     return _signed(made, model, origin or Origin())
+
+
+def ready_to_report(output: Path) -> None:
+    """What would end a report at its last step is said before the first."""
+    from everylabel.report.plots import require_matplotlib
+
+    require_matplotlib()
+    check_writable(output)
 
 
 def write_report(made: Report, output: Path) -> None:
