@@ -62,7 +62,7 @@ def fit(
     started = time.perf_counter()
     destination = None if output is None else check_destination(output)  # before any work
     if curves is not None:
-        check_writable(curves / "curve.jsonl")
+        check_writable(curves / "training.jsonl")
     data = source if isinstance(source, TrainingData) else source.read(method, calibrated=calibrated, run=run)
     with _keeping(destination, method, data, curves, run) as keeping:
         if is_tagger(method):

@@ -19,7 +19,7 @@ def ready_to_draw(folder: Path) -> None:
     from everylabel.report.plots import require_matplotlib
 
     require_matplotlib()
-    check_writable(folder / "picture")
+    check_writable(folder / "bands.png")
 
 
 def draw_evaluations(results: Mapping[str, Evaluation], folder: Path) -> list[str]:
