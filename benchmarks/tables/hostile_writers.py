@@ -15,11 +15,11 @@ def trials_section() -> str:
         for what, found in record["trials"].items()
     ]
     notes = (
-        "A model with files of others in its folder. Writers are killed (SIGKILL) within 30 ms, in one of several saves, "
-        "or may write no more bytes to a file than a number drawn at random; afterwards the model must be the old one or "
-        "the new one, every byte of it, with all files of others, and the next save must leave nothing else behind. Two "
-        "processes load as fast as they can while a third saves. Two processes add labels, one at a time. Whatever is "
-        "not so is counted as lost, and would stand here."
+        "A model with files of others in its folder. Writers are killed (SIGKILL) within 30 ms, in one of several "
+        "saves, or may write no more bytes to a file than a number drawn at random; afterwards the model must be "
+        "the old one or the new one, every byte of it, with all files of others, and the next save must leave "
+        "nothing else behind. Two processes load as fast as they can while a third saves. Two processes add "
+        "labels, one at a time. Whatever is not so is counted as lost, and would stand here."
     )
     return section("Trials", table(["what was tried", "times", "what happened"], rows), notes, conditions(record))
 

@@ -35,7 +35,8 @@ def index_text() -> str:
     topics = section(
         "Topics",
         table(["page", "about", "measured by"], [index_row(page) for page in texts]),
-        "`NAME` above is `python -m benchmarks.run.NAME --data DIR` (`debian`, `hostile_writers` and `label_index` without `--data`).",
+        "`NAME` above is `python -m benchmarks.run.NAME --data DIR` (`debian`, `hostile_writers` and `label_index` "
+        "without `--data`).",
     )
     contents = section("What is where", "\n".join(contents_line(page, text) for page, text in texts.items()))
     rows = "Rows of the tables of quality are in `benchmarks/rows/DATA/TABLE.toml`, their results in `quality/`."
