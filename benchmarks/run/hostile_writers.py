@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import everylabel
@@ -137,7 +138,7 @@ def labels_at_once(place: Place, n: int) -> Counter[str]:
         for i in range(n):
             add_labels(place.path, [Label(f"{name}-{i}", f"label {i} of {name}")])
 
-    failed = sum(code_of(child) != 0 for child in [forked(lambda name=name: adding(name)) for name in ("a", "b")])
+    failed = sum(code_of(child) != 0 for child in [forked(partial(adding, name)) for name in ("a", "b")])
     there = everylabel.load(place.path).labels_.index
     missing = sum(f"{name}-{i}" not in there for name in ("a", "b") for i in range(n))
     return Counter({"added": 2 * n, "lost: a label": missing, "lost: a writer failed": failed})

@@ -52,9 +52,9 @@ def test_a_model_s_card_and_history_stay(run: Run, tagger: Path, sampled: Path, 
         assert has_card(tagger), command
     own = shutil.copytree(sampled, tmp_path / "sample")
     add_card(own)
-    for command in (("sample", own, "--overwrite"), ("convert", data, own, "--overwrite")):
-        assert run(*command).exit_code == 0
-        assert has_card(own), command
+    for overwriting in (("sample", own), ("convert", data, own)):
+        assert run(*overwriting, "--overwrite").exit_code == 0
+        assert has_card(own), overwriting
     assert sorted(path.name for path in tmp_path.iterdir()) == ["new.jsonl", "pairs.jsonl", "sample", "tagger"]
 
 

@@ -90,4 +90,4 @@ def test_a_place_where_nothing_can_be_written_is_found_first(make: Make, unwrita
     (source / "labels.jsonl").write_text("no JSON\n")  # would be found later
     for work in (lambda: convert(source, unwritable / "out"), lambda: sample(unwritable / "out")):
         with pytest.raises(EverylabelError, match=f"^{unwritable / 'out'}: cannot be written"):
-            work()  # type: ignore[no-untyped-call]
+            work()

@@ -167,7 +167,7 @@ def test_a_folder_with_another_manifest_is_no_model(tmp_path: Path, content: str
     (app / "manifest.json").write_text(content)
     for work in (lambda: check_destination(app), lambda: fitted().save(app)):
         with pytest.raises(ModelError, match=f"^{app}: exists and is not a model; nothing was written"):
-            work()  # type: ignore[no-untyped-call]
+            work()
     assert (app / "src" / "app.py").read_text() == "years of work"
     assert (app / "manifest.json").read_text() == content
     assert [path.name for path in tmp_path.iterdir()] == ["app"]
@@ -183,7 +183,7 @@ def test_what_stands_in_the_way_is_named(card: Path) -> None:
 def test_a_place_where_nothing_can_be_written_is_an_error(unwritable: Path) -> None:
     for work in (lambda: check_destination(unwritable / "m"), lambda: fitted().save(unwritable / "m")):
         with pytest.raises(ModelError, match=rf"^{unwritable / 'm'}: cannot be written \(.*nothing was changed"):
-            work()  # type: ignore[no-untyped-call]
+            work()
 
 
 def test_nothing_is_written_to_in_its_place(card: Path) -> None:

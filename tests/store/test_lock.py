@@ -190,7 +190,7 @@ def test_a_file_system_without_locks_goes_on_without(model: Path, monkeypatch: p
     def refused(*_: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(lock.fcntl, "flock", refused)
+    monkeypatch.setattr("fcntl.flock", refused)
     with locked(model):
         fitted().save(model)
 
