@@ -26,7 +26,7 @@ def trials_section() -> str:
 
 def spoken(found: dict[str, int]) -> str:
     lost = sum(n for key, n in found.items() if key.startswith(("lost", "left")))
-    return ", ".join([*(f"{key} {n:,}" for key, n in found.items()), *(["nothing lost"] if not lost else [])])
+    return "; ".join([*(f"{key}: {n:,}" for key, n in found.items()), *(["nothing lost"] if not lost else [])])
 
 
 PAGE = Page(
