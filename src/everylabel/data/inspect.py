@@ -13,9 +13,10 @@ from typing import Any, Unpack
 import numpy as np
 
 from everylabel.data.bands import BANDS, in_band
-from everylabel.data.formats.load import open_source, vocabulary_entries
+from everylabel.data.formats.layout import Layout, Options
+from everylabel.data.formats.opening import open_source, rows_of, vocabulary_entries
 from everylabel.data.formats.registry import Format
-from everylabel.data.formats.rows import BadRows, Layout, Options, Row, Source
+from everylabel.data.formats.rows import BadRows, Row, Source
 from everylabel.run import QUIET, Run
 
 QUANTILES = {"min": 0.0, "5%": 0.05, "25%": 0.25, "median": 0.5, "75%": 0.75, "95%": 0.95, "max": 1.0}
@@ -157,7 +158,7 @@ def tally(
 ) -> Tally:
     """Counts the rows of one split; `first_seen` remembers the split of every document id so far."""
     seen = Tally()
-    for row in module.read_documents(source, split):
+    for row in rows_of(module, source, split):
         labels = tuple(dict.fromkeys(row.labels or ()))
         look_at(row, labels, split, known, first_seen, findings)
         seen.labels.update(labels)
