@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from everylabel.cli.groups import ungrouped
@@ -27,7 +26,7 @@ def inspect(data: Data, *, json: Json = False, layout: Layout, quiet: Quiet = Fa
     from everylabel.data.inspect import inspect as inspect_data
 
     with progress(quiet) as run:
-        found = inspect_data(data, run=run, **asdict(layout))
+        found = inspect_data(data, run=run, **layout.keywords)
     if json:
         print_json(found.to_json())
     else:

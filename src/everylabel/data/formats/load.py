@@ -286,7 +286,7 @@ def collected(module: Format, source: Source, done: str | None, seen: dict[str, 
     Every split counts, so that training and test data get the same numbers; bad rows of other splits don't matter here.
     """
     ids = set(seen)
-    quiet = replace(source, bad=BadRows("skip"), run=QUIET)
+    quiet = replace(source, bad=BadRows("skip"))
     for split in module.splits(source.path):
         if split != done:
             for row in rows_of(module, quiet, split):
