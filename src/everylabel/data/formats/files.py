@@ -14,7 +14,7 @@ from pathlib import Path
 from everylabel.data.formats import vocabulary
 from everylabel.data.formats.lines import content_of
 from everylabel.data.formats.reading import READERS, Content, Reader
-from everylabel.data.formats.rows import WHOLE, Row, Source, decoded, suffix_of
+from everylabel.data.formats.rows import WHOLE, Entry, Row, Source, decoded, suffix_of
 
 NAME = "files"
 NUMBERED = False
@@ -23,8 +23,6 @@ OTHER_DATA = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".npz")  # beside t
 FRONT_MATTER = re.compile(r"\A---\r?\n(.*?)\r?\n---[ \t]*\r?\n", re.DOTALL)
 HEADING = re.compile(r"^#[ \t]+(.+?)[ \t]*#*[ \t]*\r?$", re.MULTILINE)
 SHOWN = 5
-
-read_labels = vocabulary.found_labels
 
 
 def detect(path: Path) -> bool:
@@ -49,6 +47,11 @@ def visible(folder: Path) -> Iterator[Path]:
 
 def splits(_path: Path) -> list[str]:
     return [WHOLE]
+
+
+def read_labels(source: Source) -> Iterator[Entry]:
+    """Never None: no label is to be collected from the documents, which take long to read."""
+    return vocabulary.found_labels(source) or iter(())
 
 
 def read_documents(source: Source, _split: str) -> Iterator[Row]:

@@ -23,9 +23,10 @@ from everylabel.data.formats.opening import (
     open_source,
     own_split,
     rows_of,
+    unsplit,
     vocabulary_entries,
 )
-from everylabel.data.formats.registry import Format
+from everylabel.data.formats.registry import Format, WithColumns
 from everylabel.data.formats.rows import WHOLE, BadRows, Entry, OnBadRow, Row, Source, suffix_of
 from everylabel.errors import DataError
 from everylabel.run import QUIET, Run
@@ -117,13 +118,21 @@ def load_dataset(
         labels = LabelSet.of(Label(name, name) for name in collected(module, source, split, truth.index))
         numbers = labels.index.places(list(truth.index))
     bad.report(run)
-    tell_unlabelled(truth, module, source)
+    tell_doubts(truth, module, source)
     return Dataset(gathered.documents(), labels, truth.pairs(numbers, len(labels)), name=source.path.name)
 
 
-def tell_unlabelled(truth: GatheredPairs, module: Format, source: Source) -> None:
-    if not truth.columns and (why := no_label_column(module, source)):
-        source.run.say(f"{source.path}: no document has a label; {why}")
+def tell_doubts(truth: GatheredPairs, module: Format, source: Source) -> None:
+    """What is likely wrong with the layout of a table: no column of labels, or one whose cells are not split."""
+    if not isinstance(module, WithColumns):
+        return
+    if not truth.columns:
+        doubt = no_label_column(module, source)
+    else:
+        alone = source.options.label_separator is None and bool((np.diff(np.array(truth.ends)) <= 1).all())
+        doubt = unsplit(truth.index) if alone and len(truth.columns) > 1 else ""
+    if doubt:
+        source.run.say(f"{source.path}: {doubt}")
 
 
 def load_labelled(

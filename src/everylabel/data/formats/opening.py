@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from everylabel.data.formats import vocabulary
+from everylabel.data.formats import files, vocabulary
 from everylabel.data.formats.layout import Options, listed
 from everylabel.data.formats.registry import Format, WithColumns, chosen_format
-from everylabel.data.formats.rows import WHOLE, BadRows, Entry, Row, Source
+from everylabel.data.formats.rows import WHOLE, BadRows, Entry, Row, Source, shown
 from everylabel.errors import DataError
 from everylabel.run import QUIET, Run
 
-COMPARED = 1000  # labelled documents that a vocabulary beside them is held against
+COMPARED = 1000  # labelled documents that a vocabulary beside them is held against, or labels that are looked at
+SEPARATORS = ("|", ";", ",", "/", "\n")
 
 
 def open_source(
@@ -103,6 +104,8 @@ def _entries_beside(module: Format, source: Source, split: str | None, file: Pat
 
 def fits(known: Container[str], module: Format, source: Source, split: str | None) -> bool:
     """Whether a vocabulary shares a label with the first labelled documents. It fits documents without any label."""
+    if module.NAME == files.NAME:  # they have no labels, and take long to read
+        return True
     quiet = replace(source, bad=BadRows("skip"), run=QUIET)
     labelled = (
         row.labels
@@ -114,9 +117,21 @@ def fits(known: Container[str], module: Format, source: Source, split: str | Non
     return not compared or any(label in known for labels in compared for label in labels)
 
 
-def no_label_column(module: Format, source: Source) -> str:
-    """For data without a label: what the columns are, as one of them may be meant; empty where there are none."""
-    options = source.options
-    if not isinstance(module, WithColumns) or options.label_column is not None or not module.splits(source.path):
+def unsplit(ids: Iterable[str]) -> str:
+    """For data where no document has two labels: a hint that their cells hold several; empty if they do not seem to."""
+    some = list(islice(ids, COMPARED))
+    for separator in SEPARATORS:
+        torn = [one for one in some if separator in one.strip(separator)]
+        if len(torn) > len(some) / 2:
+            return (
+                f"labels such as {shown(torn[0])} seem to be several; split them with --label-separator {separator!r}"
+            )
+    return ""
+
+
+def no_label_column(module: WithColumns, source: Source) -> str:
+    """For data without a label: what the columns are, as one of them may be meant; empty if one was named."""
+    if source.options.label_column is not None or not module.splits(source.path):
         return ""
-    return f"it has {listed(module.columns(source.path))}, and none is named by --label-column"
+    columns = listed(module.columns(source.path))
+    return f"no document has a label; it has {columns}, and none is named by --label-column"
