@@ -14,15 +14,15 @@ from everylabel.data.overlap import shared_texts
 EXAMPLES = 3
 
 
-def doubts(splits: Mapping[str, Dataset | None]) -> list[str]:
+def doubts(splits: Mapping[str, Dataset | None], *, blended: bool = True) -> list[str]:
     """Of splits by their names: texts that two of them share, empty label ids, splits too small for their use.
 
-    One pass over the texts; nothing is changed or left out.
+    One pass over the texts; nothing is changed or left out. `blended`: whether they are for a tagger.
     """
     there = {name: one for name, one in splits.items() if one is not None and len(one)}
     found = [_shared(*one, *two) for one, two in combinations(there.items(), 2)]
     found += [_empty_labels(name, one) for name, one in there.items()]
-    found += [too_few(name, _labelled(one)) for name, one in there.items()]
+    found += [too_few(name, _labelled(one), blended=blended) for name, one in there.items()]
     return [doubt for doubt in dict.fromkeys(found) if doubt]
 
 

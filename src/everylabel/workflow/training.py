@@ -48,7 +48,7 @@ class TrainingSource:
         """For this method; `calibrated`: whether its scores are to become probabilities."""
         found = self.parts(self.few_shot(self.read_documents(run)), method, calibrated, run)
         held_out = {} if self.held_out_share is not None else {DEV: found.dev or found.held_out}
-        for doubt in doubts({self.split: found.train} | held_out):
+        for doubt in doubts({self.split: found.train} | held_out, blended=is_tagger(method)):
             run.say(doubt)
         return found
 

@@ -35,7 +35,8 @@ def folders(path: Path) -> dict[str, Path]:
 
 
 def text_files(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.iterdir() if file.suffix.lower() in files.SUFFIXES and file.is_file())
+    documents = (file for file in folder.iterdir() if file.suffix.lower() in files.SUFFIXES and file.is_file())
+    return sorted(file for file in documents if not file.name.startswith("."))
 
 
 def subject_file(text_file: Path) -> Path | None:

@@ -84,21 +84,21 @@ def vocabulary_entries(module: Format, source: Source, split: str | None = None)
 
 
 def _entries_beside(module: Format, source: Source, split: str | None, file: Path) -> Iterator[Entry] | None:
-    say, hint = source.run.say, "name a vocabulary with --vocabulary FILE"
+    say, hint = source.run.say, "to name one: --vocabulary FILE"
     try:
         entries = module.read_labels(source)
         found = None if entries is None else list(entries)
     except DataError as error:
         if source.path.is_dir() or not vocabulary.is_any_thesaurus(file):
             raise
-        say(f"{file} lies beside the data, and is left out ({error}); or {hint}")
+        say(f"{file} lies beside the data, and is left out ({error}); {hint}")
         return None
     if found is None:
         return None
     if fits({label.id for label, _ in found}, module, source, split):
-        say(f"taking the {len(found):,} labels of {file}, which lies beside the data; or {hint}")
+        say(f"taking the {len(found):,} labels of {file}, which lies beside the data; {hint}")
         return iter(found)
-    say(f"{file} lies beside the data, and none of the documents' labels is in it: it is left out; or {hint}")
+    say(f"{file} lies beside the data, and none of the documents' labels is in it: it is left out; {hint}")
     return None
 
 
