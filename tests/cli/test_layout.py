@@ -99,12 +99,8 @@ def test_annif_s_folder_of_texts_is_a_training_split(run: Run, tmp_path: Path) -
 
 def test_files_are_tagged(run: Run, model: Path, tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("# Boats\n\non the sea\nand more\n")
-    assert [
-        json.loads(ok(run("tag", model, tmp_path / "notes.md", *more)).stdout)["id"] for more in ([], ["--whole"])
-    ] == [
-        "notes.md",
-        "notes.md",
-    ]
+    for more in ([], ["--whole"]):
+        assert json.loads(ok(run("tag", model, tmp_path / "notes.md", *more)).stdout)["id"] == "notes.md"
     (tmp_path / "a.pdf").write_bytes(pdf(["boats"]))
     write_docx(tmp_path / "b.docx", "Boats", ["of the sea"], [])
     lines = ok(run("tag", model, tmp_path)).stdout.splitlines()

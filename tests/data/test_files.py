@@ -9,6 +9,7 @@ import sys
 import time
 import zipfile
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -135,23 +136,23 @@ def zipped(name: str, content: bytes) -> bytes:
     return packed.getvalue()
 
 
-HOSTILE = {
-    "empty.pdf": b"",
-    "noise.pdf": bytes(range(256)) * 20,
-    "cut.pdf": pdf(["some text"])[:200],
-    "loop.pdf": pdf(["x"]).replace(b"/Kids [4 0 R]", b"/Kids [2 0 R]"),
-    "scan.pdf": pdf([""]),
-    "bomb.pdf": bomb(200_000_000),
-    "empty.docx": b"",
-    "noise.docx": bytes(range(256)) * 20,
-    "other.docx": zipped("x.xml", b"<x/>"),
-    "bomb.docx": zipped("word/document.xml", b" " * 400_000_000),
+HOSTILE: dict[str, Callable[[], bytes]] = {
+    "empty.pdf": bytes,
+    "noise.pdf": lambda: bytes(range(256)) * 20,
+    "cut.pdf": lambda: pdf(["some text"])[:200],
+    "loop.pdf": lambda: pdf(["x"]).replace(b"/Kids [4 0 R]", b"/Kids [2 0 R]"),
+    "scan.pdf": lambda: pdf([""]),
+    "bomb.pdf": lambda: bomb(200_000_000),
+    "empty.docx": bytes,
+    "noise.docx": lambda: bytes(range(256)) * 20,
+    "other.docx": lambda: zipped("x.xml", b"<x/>"),
+    "bomb.docx": lambda: zipped("word/document.xml", b" " * 400_000_000),
 }
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_is_one_line_and_the_others_are_read(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_bytes(HOSTILE[name])
+    (tmp_path / name).write_bytes(HOSTILE[name]())
     (tmp_path / "fine.txt").write_text("fine")
     with pytest.raises(DataError, match=rf"^{name}: it [^\n]+; [^\n]+, or pass --on-bad-row skip$"):
         load_documents(tmp_path)
