@@ -1,7 +1,7 @@
 """What was built, as others get it: in fresh environments, away from this folder; and what each extra weighs.
 
 python -m benchmarks.run.install                 # wheel and sdist of dist/, without extras: the demo must run by words
-python -m benchmarks.run.install --extras        # also each extra by itself: its demo, and its size (benchmarks/results)
+python -m benchmarks.run.install --extras        # each extra, too: its demo, and its size (benchmarks/results)
 
 `make dist` and `make dist-all` build and call this. Needs what pip needs: an index or a folder of wheels. Versions are
 those of constraints.txt. Sizes are those of installed files, without compiled Python; an extra's is what it adds.
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def weigh(folder: Path, wheel: Path, base: Environment) -> None:
-    names = [name for name in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]]
+    names = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     rows: list[dict[str, Any]] = [{"extra": "", "mb": megabytes(base), "packages": len(base.packages())}]
     for extra in (name for name in names if name != "dev"):
         own = Environment(folder / extra)
@@ -94,10 +94,9 @@ class Environment:
 
     def files(self) -> dict[str, str]:
         """Our own files by their content."""
-        ours = [
-            one for one in (self.site / "everylabel").rglob("*") if one.is_file() and "__pycache__" not in one.parts
-        ]
-        return {str(one.relative_to(self.site)): hashlib.sha256(one.read_bytes()).hexdigest() for one in ours}
+        ours = [one for one in (self.site / "everylabel").rglob("*") if one.is_file()]
+        kept = [one for one in ours if "__pycache__" not in one.parts]  # the demo compiles some
+        return {str(one.relative_to(self.site)): hashlib.sha256(one.read_bytes()).hexdigest() for one in kept}
 
 
 def megabytes(environment: Environment) -> int:
@@ -108,15 +107,8 @@ def megabytes(environment: Environment) -> int:
 def called(command: list[str], work: Path) -> str:
     """Of the user's settings only where pip finds packages; and nothing of ours on the path."""
     own = {"EVERYLABEL_CACHE": str(work / "cache"), "PYTHONPATH": ""}
-    done = subprocess.run(
-        command,
-        cwd=work,
-        env=os.environ | own,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    to_one: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "encoding": "utf-8"}
+    done = subprocess.run(command, cwd=work, env=os.environ | own, check=False, **to_one)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}")
     return done.stdout
