@@ -26,6 +26,7 @@ from benchmarks.run.command import plain_parser
 ROOT = Path(__file__).parents[2]
 RESULT = "install"
 NOT_OURS = ("pip", "setuptools", "wheel")  # that a fresh environment may begin with
+WITH_DEMO = ("neural", "all")  # the others change nothing in it
 ADDS = "pip install 'everylabel[neural]'"
 
 
@@ -56,7 +57,11 @@ def weigh(folder: Path, wheel: Path, base: Environment) -> None:
     for extra in (name for name in names if name != "dev"):
         own = Environment(folder / extra)
         own.install(f"everylabel[{extra}] @ {wheel.as_uri()}")
-        own.run("demo", "--quiet")
+        if extra in WITH_DEMO:
+            own.run("demo", "--quiet")
+        else:
+            own.run("sample", "data")
+            own.run("inspect", "data")
         added = {"mb": megabytes(own) - rows[0]["mb"], "packages": len(own.packages()) - rows[0]["packages"]}
         rows.append({"extra": extra, **added})
         torch = next((one for one in own.packages() if one.startswith("torch==")), "")
