@@ -5,14 +5,17 @@ from __future__ import annotations
 import importlib.util
 import io
 import json
+import re
 import sys
 import time
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tests.data.documents import pdf, write_docx
 from tests.listening import Recorder
 
@@ -183,3 +186,29 @@ def test_a_reader_that_dies_is_one_error_and_no_end(tmp_path: Path, monkeypatch:
     (tmp_path / "x.pdf").write_bytes(pdf(["x"]))
     with Reader() as reader, pytest.raises(ValueError, match="too much memory or crashes; leave it out"):
         reader.content(tmp_path / "x.pdf")
+
+
+@pytest.fixture(scope="module")
+def reader() -> Iterator[Reader]:
+    with Reader(seconds=20) as made:
+        yield made
+
+
+@pytest.mark.parametrize("suffix", [".pdf", ".docx"])
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(at=st.floats(0, 1), piece=st.binary(max_size=8), cut=st.integers(0, 8))
+def test_damaged_files_are_read_or_refused(
+    reader: Reader, tmp_path: Path, suffix: str, at: float, piece: bytes, cut: int
+) -> None:
+    whole = tmp_path / f"whole{suffix}"
+    if not whole.exists():
+        write_docx(whole, "T", ["text"], ["a"]) if suffix == ".docx" else whole.write_bytes(pdf(["some text"], "T"))
+    content = whole.read_bytes()
+    where = int(at * len(content))
+    file = tmp_path / f"x{suffix}"
+    file.write_bytes(content[:where] + piece + content[where + cut :])
+    try:
+        problem = "" if reader.content(file).text else "nothing was read, and nothing said"
+    except ValueError as error:
+        problem = str(error)
+    assert re.fullmatch(r"|it .+; .+", problem)  # one line: what is wrong, and what to do

@@ -109,7 +109,7 @@ def _answers() -> None:
             title, text = import_module(f"everylabel.data.formats.{file.suffix.lower()[1:]}").content(file)
             answer = {"title": _written(title), "text": _written(text)}
         except ValueError as error:
-            answer = {"error": str(error)}
+            answer = {"error": " ".join(str(error).split())}
         except OSError as error:
             answer = {"error": f"it cannot be read ({error.strerror or error}); check the path and its permissions"}
         except Exception as error:  # a damaged file fails deep inside a library, in any way
