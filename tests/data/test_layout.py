@@ -152,6 +152,17 @@ def test_a_table_without_labels_says_which_columns_there_are(tmp_path: Path) -> 
     assert any("no document has a label; it has the columns text, tags" in line for line in recorder.said)
 
 
+def test_text_of_another_encoding_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "x.tsv").write_text(EXCEL, encoding="utf-16")
+    with pytest.raises(DataError, match="text in UTF-16, which must be saved as UTF-8"):
+        load_dataset(tmp_path / "x.tsv")
+    with pytest.raises(DataError, match="got UTF-16"):
+        load_dataset(tmp_path / "x.tsv", text_column="Abstract")
+    (tmp_path / "y.csv").write_text("text\ngrün\n", encoding="cp1252")
+    with pytest.raises(DataError, match=r"y\.csv:2: expected UTF-8, got byte 0xfc.*save the file as UTF-8"):
+        load_dataset(tmp_path / "y.csv")
+
+
 def test_a_spreadsheet_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "x.xlsx").write_bytes(b"PK\x03\x04")
     with pytest.raises(DataError, match="a spreadsheet, which must be saved as CSV"):

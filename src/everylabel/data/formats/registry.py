@@ -22,6 +22,7 @@ from everylabel.data.formats import (
     xmc_split,
 )
 from everylabel.data.formats.layout import Layout, Options
+from everylabel.data.formats.lines import UTF16_MARKS
 from everylabel.data.formats.rows import Entry, Row, Source, Target, suffix_of
 from everylabel.errors import ConfigError, DataError
 
@@ -99,7 +100,8 @@ def detect_format(path: Path | str) -> str:
     if found is None:
         raise DataError(
             f"{path}: expected data in one of the formats {', '.join(FORMATS)}, got {what_is_there(path)}; "
-            "name the format, or convert the data to the native layout (labels.jsonl, train.jsonl, ...)"
+            f"{'give one of the files, ' if path.is_dir() else ''}name the format, or convert the data to the native "
+            "layout (labels.jsonl, train.jsonl, ...)"
         )
     return found
 
@@ -114,6 +116,10 @@ def what_is_there(path: Path) -> str:
     if path.is_file():
         if path.suffix.lower() in SPREADSHEETS:
             return "a spreadsheet, which must be saved as CSV (UTF-8) first"
+        with path.open("rb") as start:
+            marked = start.read(2) in UTF16_MARKS
+        if marked:
+            return "text in UTF-16, which must be saved as UTF-8 first"
         return f"a file ending in {path.suffix!r}"
     names = sorted(file.name for file in path.iterdir())
     if not names:
