@@ -113,7 +113,9 @@ def called(command: list[str], work: Path) -> str:
     """Of the user's settings only where pip finds packages; and nothing of ours on the path."""
     own = {"EVERYLABEL_CACHE": str(work / "cache"), "PYTHONPATH": ""}
     to_one: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "encoding": "utf-8"}
-    done = subprocess.run(command, cwd=work, env=os.environ | own, check=False, **to_one)
+    done: subprocess.CompletedProcess[str] = subprocess.run(
+        command, cwd=work, env=os.environ | own, check=False, **to_one
+    )
     if done.returncode:
         raise SystemExit(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}")
     return done.stdout

@@ -11,9 +11,9 @@ def test_texts_are_compared_whatever_their_ids_spaces_capitals_and_titles() -> N
     first = Documents(["a", "b", "c"], ["Red  apples", "", "a bear"], ["", "", "Zoo"])
     second = Documents(["x", "y", "z", "b"], ["red apples\n", "zoo a bear", "", "new"], ["", "", "", ""])
     found = shared_texts(first, second)
-    assert found.count == 2
+    assert found.n_docs == 2
     assert found.examples == [("x", "a"), ("y", "c")]
-    assert shared_texts(first, Documents.of(["other"])).count == 0
+    assert shared_texts(first, Documents.of(["other"])).n_docs == 0
 
 
 def test_a_split_may_be_too_small_for_its_use() -> None:

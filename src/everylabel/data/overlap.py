@@ -14,7 +14,7 @@ EXAMPLES = 3
 
 
 class SharedTexts(NamedTuple):
-    count: int  # documents of the second set whose text is in the first
+    n_docs: int  # documents of the second set whose text is in the first
     examples: list[tuple[str, str]]  # ids: in the second, in the first
 
 

@@ -13,12 +13,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from everylabel.data.enough import TO_BLEND, TO_REHEARSE
 from everylabel.errors import ConfigError
 from everylabel.methods.facts import Facts, Work
 from everylabel.registry import method_class, method_classes
 from everylabel.tagger.growth import within
-from everylabel.tagger.rehearsal import CROSS_FITTED, MOST_HELD
+from everylabel.tagger.rehearsal import CROSS_FITTED, LEAST_DEV, LEAST_ROWS, MOST_HELD
 
 if TYPE_CHECKING:
     from everylabel.methods.base import Method
@@ -221,9 +220,9 @@ def cost(method: type[Method], facts: Facts, rehearsal: str) -> float:
 def rehearsal_of(facts: Facts) -> RehearsalKind:
     if facts.n_pairs == 0:
         return "none"
-    if facts.n_dev >= TO_BLEND:
+    if facts.n_dev >= LEAST_DEV:
         return "dev"
-    if facts.n_labelled < TO_REHEARSE:
+    if facts.n_labelled < LEAST_ROWS:
         return "mean"
     return "held out" if facts.n_labelled > CROSS_FITTED else "folds"
 

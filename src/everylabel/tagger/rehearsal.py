@@ -19,8 +19,10 @@ from everylabel.data.enough import TO_BLEND, TO_REHEARSE
 from everylabel.data.splits import of_labels, ranks, sample_by_id
 from everylabel.types import Csr, LongArray
 
+LEAST_DEV = TO_BLEND  # labelled documents of a dev split that is enough by itself
 MOST_HELD = 6_000  # documents: more do not change what is learned
 FOLDS = 3
+LEAST_ROWS = TO_REHEARSE  # labelled documents, below which a part of them is nothing to learn from
 CROSS_FITTED = 9_000  # labelled documents, up to which each one is held out once
 HIDDEN_SHARE = 0.2  # of the labels that are not frequent
 MOST_HIDDEN = 2_000
@@ -37,7 +39,7 @@ class Rehearsal(NamedTuple):
 
 def rehearsals(dataset: Dataset, dev: Dataset | None, seed: int) -> Iterator[Rehearsal]:
     """None where there is too little to hold out. Everything is drawn by ids: the order of the data does not matter."""
-    if dev is not None and labelled(dev) >= TO_BLEND:
+    if dev is not None and labelled(dev) >= LEAST_DEV:
         train, hidden = _hidden(dataset, dataset.counts, seed)
         yield Rehearsal(train, _some(in_vocabulary(dataset.labels, dev), seed), hidden, outside=True)
         return
@@ -59,7 +61,7 @@ def in_vocabulary(labels: LabelSet, dataset: Dataset) -> Dataset:
 
 
 def _folds(rows: LongArray, ids: list[str], seed: int) -> list[LongArray]:
-    if len(rows) < TO_REHEARSE:
+    if len(rows) < LEAST_ROWS:
         return []
     if len(rows) > CROSS_FITTED:
         return [rows[sample_by_id(ids, None, min(MOST_HELD, len(rows) // 5), seed)]]

@@ -49,6 +49,7 @@ from everylabel.types import LongArray, Ranking
 CHUNK = 256  # documents that are ranked at a time
 FEW = 16  # so many are ranked by the experts side by side, more by parts of them side by side
 BLENDING = 5e-3  # seconds for each held-out document, as planned
+LEAST_CALIBRATION = TO_CALIBRATE  # labelled documents, for what has no blend
 
 
 class Tag(NamedTuple):
@@ -210,7 +211,7 @@ class Tagger(Method):
                 self.experts_[choice.name] = fit_expert(self._new(choice), dataset, run)
         else:
             self._rehearse_and_fit(dataset, dev, clock, run)
-        if self.calibration_ is None and dev is not None and labelled(dev) >= TO_CALIBRATE:
+        if self.calibration_ is None and dev is not None and labelled(dev) >= LEAST_CALIBRATION:
             with suppress(DataError):  # nothing is ranked for any of them: what was fitted is worth more
                 self.calibration_ = Method.calibrated(self, dev).calibration_
         self._note("fitted", documents=len(dataset), labels=len(dataset.labels), seconds=round(clock.seconds, 1))

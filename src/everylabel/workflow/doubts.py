@@ -28,11 +28,11 @@ def doubts(splits: Mapping[str, Dataset | None], *, blended: bool = True) -> lis
 
 def _shared(name: str, one: Dataset, other_name: str, other: Dataset) -> str:
     found = shared_texts(one.documents, other.documents)
-    if not found.count:
+    if not found.n_docs:
         return ""
     examples = ", ".join(f"{second!r} is {first!r}" for second, first in found.examples)
     return (
-        f"warning: {found.count:,} of {len(other):,} documents of {other_name} have a text that is in {name}, too "
+        f"warning: {found.n_docs:,} of {len(other):,} documents of {other_name} have a text that is in {name}, too "
         f"({examples}): what is measured or learned on them is too good; take them out of one of the two"
     )
 
@@ -41,7 +41,7 @@ def _empty_labels(name: str, one: Dataset) -> str:
     blank = [i for i, label_id in enumerate(one.labels.ids) if not label_id.strip()]
     if not blank:
         return ""
-    rows = [] if one.pairs is None else np.flatnonzero(np.diff(one.pairs[:, blank].indptr))
+    rows: list[int] = [] if one.pairs is None else np.flatnonzero(np.diff(one.pairs[:, blank].indptr)).tolist()
     examples = ", ".join(repr(one.documents.ids[i]) for i in rows[:EXAMPLES])
     where = f"{len(rows):,} documents of {name} have it ({examples})" if len(rows) else "no document has it"
     return f"warning: a label has an empty id, and {where}; remove it from the data"

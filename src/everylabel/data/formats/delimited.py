@@ -35,7 +35,9 @@ def delimiter_of(first_line: str, path: Path) -> str:
     usual = "\t" if suffix_of(path) == ".tsv" else ","
     csv.field_size_limit(LARGEST_CELL)
     try:
-        found = {one: len(next(csv.reader([first_line], delimiter=one), [])) for one in (usual, *DELIMITERS)}
+        found: dict[str, int] = {
+            one: len(next(csv.reader([first_line], delimiter=one), [])) for one in (usual, *DELIMITERS)
+        }
     except csv.Error:
         return usual
     return max(found, key=found.__getitem__)

@@ -12,6 +12,7 @@ def content(file: Path) -> tuple[str, str]:
     """Title and text: paragraphs and cells of tables, in their order. ValueError says what is wrong."""
     import docx
     from docx.opc.exceptions import OpcError
+    from docx.text.paragraph import Paragraph
 
     try:
         with zipfile.ZipFile(file) as packed:
@@ -22,7 +23,7 @@ def content(file: Path) -> tuple[str, str]:
         title = document.core_properties.title or ""
         parts: list[str] = []
         for block in document.iter_inner_content():
-            if isinstance(block, docx.text.paragraph.Paragraph):
+            if isinstance(block, Paragraph):
                 if not title and block.style is not None and block.style.name == "Title":
                     title = block.text
                 else:

@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
@@ -58,8 +59,7 @@ class Reader:
         process = self._process or self._start()
         assert process.stdin is not None
         assert process.stdout is not None
-        too_late = threading.Event()
-        timer = threading.Timer(self.seconds, lambda: (too_late.set(), process.kill()))
+        timer, started = threading.Timer(self.seconds, process.kill), time.monotonic()
         timer.start()
         try:
             with suppress(BrokenPipeError):
@@ -72,7 +72,7 @@ class Reader:
             answer: dict[str, str] = json.loads(line)
             return answer
         self._end()
-        if too_late.is_set():
+        if time.monotonic() - started >= self.seconds:
             return {"error": f"reading it takes longer than {self.seconds:g} s; leave it out, or save it again"}
         return {"error": "reading it needs too much memory or crashes; leave it out, or save it again"}
 
