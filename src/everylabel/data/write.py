@@ -9,13 +9,9 @@ from pathlib import Path
 from typing import Unpack
 
 from everylabel.atomic import replaced
-from everylabel.data.formats.load import (
-    DEFAULTS,
-    known_rows,
-    open_source,
-    own_split,
-    source_labels,
-)
+from everylabel.data.formats.layout import Layout, Options
+from everylabel.data.formats.load import source_labels
+from everylabel.data.formats.opening import known_rows, open_source, own_split
 from everylabel.data.formats.registry import (
     FORMATS,
     Format,
@@ -23,7 +19,7 @@ from everylabel.data.formats.registry import (
     WritableFile,
     format_named,
 )
-from everylabel.data.formats.rows import WHOLE, BadRows, Layout, OnBadRow, Options, Row, Source, Target, suffix_of
+from everylabel.data.formats.rows import WHOLE, BadRows, OnBadRow, Row, Source, Target, suffix_of
 from everylabel.data.overwrite import check_target, is_written
 from everylabel.errors import ConfigError, DataError
 from everylabel.run import QUIET, Run
@@ -119,7 +115,7 @@ class Plan:
 
 def written_options(options: Options, writer: Format) -> Options:
     """Columns are named by our own defaults when written, whatever the source calls them."""
-    return Options(label_separator=options.label_separator) if writer.NAME == "csv" else DEFAULTS
+    return Options(label_separator=options.label_separator if writer.NAME == "csv" else None)
 
 
 def check_writer(writer: Format, as_file: bool, target: Path) -> None:

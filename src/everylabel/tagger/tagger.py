@@ -21,6 +21,7 @@ import numpy as np
 from everylabel.config import merge
 from everylabel.data.bands import band_of
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
+from everylabel.data.enough import TO_CALIBRATE
 from everylabel.data.splits import of_labels, ranks
 from everylabel.errors import ConfigError, DataError
 from everylabel.methods.base import Method, State
@@ -48,7 +49,7 @@ from everylabel.types import LongArray, Ranking
 CHUNK = 256  # documents that are ranked at a time
 FEW = 16  # so many are ranked by the experts side by side, more by parts of them side by side
 BLENDING = 5e-3  # seconds for each held-out document, as planned
-LEAST_CALIBRATION = 20  # labelled documents, for what has no blend
+LEAST_CALIBRATION = TO_CALIBRATE  # labelled documents, for what has no blend
 
 
 class Tag(NamedTuple):

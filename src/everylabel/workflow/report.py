@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from everylabel.workflow.settings import configured
 from everylabel.workflow.training import TRAIN, has_pairs
 
 if TYPE_CHECKING:
+    from everylabel.data.formats.layout import Layout
     from everylabel.data.formats.rows import OnBadRow
 
 SEED = 0
@@ -121,10 +122,16 @@ def write_report(made: Report, output: Path) -> None:
 
 
 def labelled_documents(
-    data: Path, split: str, *, at_most: int | None = None, on_bad_row: OnBadRow = "error", run: Run = QUIET
+    data: Path,
+    split: str,
+    *,
+    at_most: int | None = None,
+    on_bad_row: OnBadRow = "error",
+    run: Run = QUIET,
+    **layout: Unpack[Layout],
 ) -> Dataset:
     """The documents to report on; without one true label there is nothing to say."""
-    dataset = load_dataset(data, split, on_bad_row=on_bad_row, run=run)
+    dataset = load_dataset(data, split, on_bad_row=on_bad_row, run=run, **layout)
     if at_most is not None and at_most < len(dataset):
         dataset = dataset.subset(sample_by_id(dataset.documents.ids, None, at_most, SEED))
     if not has_pairs(dataset):
@@ -135,11 +142,13 @@ def labelled_documents(
     return dataset
 
 
-def learning_curve(data: Path, dataset: Dataset, *, on_bad_row: OnBadRow = "error", run: Run = QUIET) -> LearningCurve:
+def learning_curve(
+    data: Path, dataset: Dataset, *, on_bad_row: OnBadRow = "error", run: Run = QUIET, **layout: Unpack[Layout]
+) -> LearningCurve:
     """nDCG@5 of a linear method on an eighth, a quarter, half and all of the training documents, nested."""
     try:
-        has_train = TRAIN in available_splits(data)
-        train = load_dataset(data, TRAIN, on_bad_row=on_bad_row, run=run) if has_train else None
+        has_train = TRAIN in available_splits(data, **layout)
+        train = load_dataset(data, TRAIN, on_bad_row=on_bad_row, run=run, **layout) if has_train else None
         if train is None or not has_pairs(train):
             nothing = f"{data} has no labelled training documents (a split named train) to draw a learning curve from."
             return LearningCurve([], nothing)
