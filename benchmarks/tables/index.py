@@ -12,6 +12,7 @@ from benchmarks.tables import (
     hostile_writers,
     house,
     many_labels,
+    prior,
     speed,
     tagger,
     unseen_labels,
@@ -20,7 +21,7 @@ from benchmarks.tables import (
 )
 from benchmarks.tables.markdown import Page, section, table
 
-_MODULES = (tagger, with_pairs, without_pairs, unseen_labels, speed, many_labels, house, hostile_writers)
+_MODULES = (tagger, with_pairs, without_pairs, prior, unseen_labels, speed, many_labels, house, hostile_writers)
 PAGES = tuple(module.PAGE for module in _MODULES)
 
 

@@ -278,3 +278,31 @@ def votes_of_rows(
                 size = push(out_ids[d], out_scores[d], size, np.int32(column), min(total, np.float32(1)))
                 total = np.float32(0)
         sort_heap(out_ids[d], out_scores[d], size)
+
+
+@njit(nogil=True, cache=True)
+def shares_of_rows(words: Any, documents: Any, owners: Any, begins: Any, rows: Any, n_features: Any, out: Any) -> None:
+    """Into `out`, for each pair of a document and an owner (sorted by documents): how much of a row the document has,
+    the largest over the owner's rows. A row has a length of 1, so that a feature counts by its square.
+
+    `words`, `rows`: csr parts of the documents (indptr, indices) and of the rows (indptr, indices, data); `begins`: of
+    each owner's rows.
+    """
+    indptr, features = words
+    row_indptr, row_features, weights = rows
+    seen_in = np.full(n_features, -1, np.int64)
+    last = -1
+    for pair in range(len(owners)):
+        document = documents[pair]
+        if document != last:
+            for at in range(indptr[document], indptr[document + 1]):
+                seen_in[features[at]] = document
+            last = document
+        most = np.float32(0)
+        for row in range(begins[owners[pair]], begins[owners[pair] + 1]):
+            share = np.float32(0)
+            for at in range(row_indptr[row], row_indptr[row + 1]):
+                if seen_in[row_features[at]] == document:
+                    share += weights[at] * weights[at]
+            most = max(most, share)
+        out[pair] = most

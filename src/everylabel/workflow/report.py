@@ -173,6 +173,8 @@ def floor_of(model: Method) -> Popularity:
 
 
 def _calibration_remark(model: Method) -> str:
+    if model.calibration_ is not None and not model.calibration_.learned:
+        return "There were no labelled documents: the scores are probabilities as other corpora have them."
     if model.calibration_ is not None:
         return "The scores were turned into probabilities on held-out documents."
     if hasattr(model, "experts_"):
