@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from everylabel.text.lemmas import lemmatised, stop_words
-from everylabel.text.tfidf import WORD
+from everylabel.text.scripts import find_words
 
 if TYPE_CHECKING:
     from everylabel.methods.onesided.ranker import Span
@@ -33,10 +33,10 @@ class Clue(NamedTuple):
 
 def base_forms(text: str, language: str) -> dict[str, str]:
     """Each base form of a text's words but function words, and the word as it is written where it comes first."""
-    words = list(dict.fromkeys(WORD.findall(text.replace("_", " "))))
+    words = list(dict.fromkeys(find_words(text.replace("_", " "))))
     empty, found = set(stop_words(language)), dict[str, str]()
     for word, read in zip(words, lemmatised(words, language), strict=True):
-        for base in WORD.findall(read.lower()):
+        for base in find_words(read.lower()):
             if base not in empty:
                 found.setdefault(base, word)
     return found

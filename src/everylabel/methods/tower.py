@@ -18,7 +18,7 @@ from everylabel.data.dataset import LabelSet
 from everylabel.data.splits import ranks
 from everylabel.encoders.base import Encoder, EncoderConfig
 from everylabel.encoders.build import load_encoder, restore_encoder
-from everylabel.encoders.static import StaticEncoder
+from everylabel.encoders.static import DOCUMENTS, StaticEncoder
 from everylabel.index.build import IndexKind, make_index
 from everylabel.index.exact import ExactIndex
 from everylabel.index.grown import GrownIndex, index_state, restored_index, with_vectors
@@ -49,7 +49,7 @@ class Tower:
     ) -> Self:
         """The pretrained encoder; static token embeddings are weighted by how rare a token is in this corpus."""
         require_texts(views.documents)
-        encoder = load_encoder(config, run=run)
+        encoder = _loaded(config, views, labels, seed, run)
         if isinstance(encoder, StaticEncoder):
             labels_alone = None if len(views) else encoder.tokenize(label_texts(labels)[0], run=run)
             encoder = encoder.weighed(views.tokens(encoder, run) if labels_alone is None else labels_alone)
@@ -122,6 +122,20 @@ class Tower:
         tower = cls(encoder, state[f"{prefix}/mean"])
         tower.owners, tower.index = state[f"{prefix}/owners"], restored_index(f"{prefix}/index", state)
         return tower
+
+
+def _loaded(config: EncoderConfig, views: Views, labels: LabelSet, seed: int, run: Run) -> Encoder:
+    """Pretrained, or learned from the documents, once for all who ask for it; from label texts where there are none."""
+    if config.kind != "static" or config.teacher != DOCUMENTS:
+        return load_encoder(config, run=run)
+    from everylabel.encoders.learned import learned_encoder
+
+    def learn() -> StaticEncoder:
+        config.check()
+        by_id = np.argsort(ranks(views.documents.ids))
+        return learned_encoder(config, [views.full_texts[i] for i in by_id] or label_texts(labels)[0], seed, run)
+
+    return views.of_all(("learned pieces", config, seed), learn)
 
 
 def best_owners(index: Index | GrownIndex, vectors: FloatArray, owners: IntArray, k: int) -> Ranking:

@@ -21,7 +21,7 @@ from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError
 from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
-from everylabel.methods.facts import MANY_LABELS, Facts, Work
+from everylabel.methods.facts import MANY_LABELS, Facts, Work, encoder_for
 from everylabel.methods.maclr.maclr import SelfSupervision
 from everylabel.methods.traits import TEXTS_ONLY, method
 from everylabel.run import Run
@@ -70,7 +70,7 @@ class Hybrid(Method):
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:
-        return {"match": {"language": facts.language}}
+        return {"match": {"language": facts.language}, "learned": encoder_for(facts)["encoder"]}
 
     @classmethod
     def unfit(cls, facts: Facts) -> str:

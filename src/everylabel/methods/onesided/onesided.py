@@ -51,7 +51,7 @@ from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
 from everylabel.methods.depl.depl import Learning, seen_first
 from everylabel.methods.evidence import Clue, heaviest_window
-from everylabel.methods.facts import FEW_DOCUMENTS, Facts, Work
+from everylabel.methods.facts import FEW_DOCUMENTS, Facts, Work, encoder_for
 from everylabel.methods.onesided.spread import row_of
 from everylabel.methods.rare import check_rare_weight
 from everylabel.methods.traits import PAIRS_AND_TEXTS, SHALLOW, method
@@ -127,7 +127,7 @@ class OfDe(Method):
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:
-        return {"encoder": {"lexical": 256 if facts.many_labels else 768}}
+        return encoder_for(facts, lexical=256 if facts.many_labels else 768)
 
     @property
     def depth(self) -> int:
