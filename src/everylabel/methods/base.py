@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_in
 from everylabel.errors import ConfigError, DataError, NotFittedError
@@ -255,7 +256,12 @@ class Method(Described, Fitted):
         views = Views.of(texts)
         if len(views) == 0:
             return Ranking.empty(0, k)
-        return rank_visible(lambda depth: model._ranked(views, depth), model.hidden_, k).top(k)
+        found = rank_visible(lambda depth: model._ranked(views, depth), model.hidden_, k).top(k)
+        return found.without(model._silent(views))
+
+    def _silent(self, views: Views) -> NDArray[np.bool_]:
+        """Documents that say nothing to this method: nothing is ranked for them, not what is common or comes first."""
+        return views.silent
 
     def _ranked(self, views: Views, k: int) -> Ranking:
         """Of all labels, hidden ones too."""

@@ -79,10 +79,13 @@ class Tower:
     def rank(self, views: Views, k: int) -> Ranking:
         """The best of a label's texts counts, and with passages="max" the best of a document's passages."""
         vectors, begins = self._passages(views)
+        silent = ~vectors.any(axis=1)  # a text of no known token
+        vectors = unit_rows(vectors - self.mean)
         if isinstance(self.index, ExactIndex):
             found = self.index.search_owners(vectors, self._begins, k)
         else:
             found = best_owners(self.index, vectors, self.owners, k)
+        found = found.without(silent)
         if len(vectors) > len(views):
             found = best_passages(found, begins, k)
         return Ranking(found.ids, np.where(found.ids >= 0, np.clip((1 + found.scores) / 2, 0, 1), -np.inf))
@@ -91,7 +94,7 @@ class Tower:
         """(documents, labels): the scores of `rank`, of all labels. For few of them; the index must be an exact one."""
         assert isinstance(self.index, (ExactIndex, GrownIndex))
         vectors, begins = self._passages(views)
-        found = self.index.scores(vectors)
+        found = self.index.scores(unit_rows(vectors - self.mean))
         found = np.maximum.reduceat(found, self._begins[:-1], axis=1)
         if len(vectors) > len(views):
             found = np.maximum.reduceat(found, begins[:-1], axis=0)
@@ -103,13 +106,13 @@ class Tower:
         return np.searchsorted(self.owners, np.arange(int(self.owners[-1]) + 2))
 
     def _passages(self, views: Views) -> tuple[FloatArray, LongArray]:
-        """Centred vectors, and where those of each document begin."""
+        """Vectors that are not centred yet, and where those of each document begin."""
         require_texts(views.documents)
         if self.encoder.config.passages == "max":
             vectors, begins = self.encoder.encode_passages(views.full_texts)
         else:
             vectors, begins = views.vectors(self.encoder), np.arange(len(views) + 1)
-        return unit_rows(vectors - self.mean), begins
+        return vectors, begins
 
     def state(self, prefix: str) -> dict[str, Any]:
         encoder = add_prefix(f"{prefix}/encoder", self.encoder.state())

@@ -15,10 +15,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from everylabel.data.dataset import Documents
 from everylabel.run import QUIET, Run
 from everylabel.text.lemmas import lemmatised
+from everylabel.text.scripts import says_nothing
 from everylabel.text.tfidf import DocumentFeatures, Tfidf, TfidfConfig
 from everylabel.types import Csr, FloatArray, LongArray, Ranking
 
@@ -78,6 +80,12 @@ class Views:
     @property
     def full_texts(self) -> list[str]:
         return self.once("full texts", lambda: self.documents.full_texts)
+
+    @property
+    def silent(self) -> NDArray[np.bool_]:
+        """Documents without a letter, a digit or an emoji."""
+        made = self.once("silent", lambda: np.fromiter(map(says_nothing, self.full_texts), np.bool_, len(self)))
+        return made if self.documents.features is None else np.zeros(len(self), np.bool_)
 
     def tfidf(self, features: DocumentFeatures) -> Csr:
         return self.once(("tf-idf", features.key), lambda: self._tfidf(features))

@@ -134,7 +134,9 @@ class TextRanker:
     ranker: LinearRanker
 
     def rank(self, views: Views, k: int) -> Ranking:
-        return self.ranker.rank(Features.of(views.tfidf(self.features)), k)
+        """Nothing for a text without a known word: the classifiers' constants are the same whatever the text."""
+        X = views.tfidf(self.features)
+        return self.ranker.rank(Features.of(X), k).without(np.diff(X.indptr) == 0)
 
     def state(self) -> State:
         return self.features.state("tfidf") | add_prefix("ranker", self.ranker.state())
