@@ -31,12 +31,14 @@ HOSTILE = [
     "\udc00",
 ]
 hostile_texts = st.lists(st.text(st.sampled_from(HOSTILE), max_size=40), min_size=1, max_size=8)
-any_texts = st.lists(st.text(st.characters().filter(lambda one: spaced(one)), max_size=30), min_size=1, max_size=6)
 
 
 def spaced(character: str) -> bool:
     """Is it read as scikit-learn does, as large and as small?"""
     return all(kinds()[ord(one)] in (SEPARATOR, LETTER) for one in character + character.lower())
+
+
+any_texts = st.lists(st.text(st.characters().filter(spaced), max_size=30), min_size=1, max_size=6)
 
 
 def theirs(fit: Sequence[str], then: Sequence[str], config: TfidfConfig) -> tuple[list[str], Any]:
