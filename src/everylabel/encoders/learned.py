@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -23,9 +24,14 @@ from everylabel.run import QUIET, Run
 from everylabel.types import Csr, FloatArray
 from everylabel.vectors import unit_rows
 
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
 PIECES = 30_000
 DOCUMENTS = 20_000  # that are looked at
 PASSES = 2  # of subspace iteration
+LETTERS = 4_000  # characters that are pieces
+UNKNOWN = "[UNK]"
 BESIDE = 16  # directions more than are kept, so that these are exact
 
 
@@ -42,22 +48,40 @@ def learned_encoder(config: EncoderConfig, texts: Sequence[str], seed: int, run:
 
 
 def pieces_of_texts(texts: Sequence[str]) -> str:
-    """A tokeniser's JSON: letters in lower case, accents as they are."""
+    """A tokeniser's JSON: letters in lower case, accents as they are. The same texts give the same pieces: the letters
+    are numbered beforehand, by which the trainer chooses between pairs that are as frequent."""
+    from tokenizers.trainers import WordPieceTrainer
+
+    readable = [text.encode("utf-8", "replace").decode() for text in texts]
+    letters = _letters(readable)
+    numbered = [UNKNOWN, *letters, *(f"##{letter}" for letter in letters)]
+    trained = _tokenizer({})
+    trainer = WordPieceTrainer(vocab_size=PIECES, min_frequency=2, special_tokens=numbered, show_progress=False)
+    trained.train_from_iterator(readable, trainer)
+    made = _tokenizer(trained.get_vocab())
+    made.add_special_tokens([UNKNOWN])
+    return str(made.to_str())
+
+
+def _tokenizer(vocabulary: dict[str, int]) -> Tokenizer:
+    """As BERT's, whose words are looked up one by one (tokenizer.py), but for the accents."""
     from tokenizers import Tokenizer
     from tokenizers.models import WordPiece
     from tokenizers.normalizers import BertNormalizer
     from tokenizers.pre_tokenizers import BertPreTokenizer
-    from tokenizers.trainers import WordPieceTrainer
 
-    tokenizer = Tokenizer(WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = BertNormalizer(strip_accents=False)
-    tokenizer.pre_tokenizer = BertPreTokenizer()
-    trainer = WordPieceTrainer(
-        vocab_size=PIECES, min_frequency=2, special_tokens=["[UNK]"], limit_alphabet=5_000, show_progress=False
-    )
-    readable = (text.encode("utf-8", "replace").decode() for text in texts)
-    tokenizer.train_from_iterator(readable, trainer)
-    return str(tokenizer.to_str())
+    made = Tokenizer(WordPiece(vocabulary, unk_token=UNKNOWN))
+    made.normalizer = BertNormalizer(strip_accents=False)
+    made.pre_tokenizer = BertPreTokenizer()
+    return made
+
+
+def _letters(texts: Sequence[str]) -> list[str]:
+    """The commonest characters, in their order."""
+    codes = np.frombuffer("".join(text.lower() for text in texts).encode("utf-32-le"), np.uint32)
+    found, counts = np.unique(codes, return_counts=True)
+    kept = np.sort(found[np.argsort(-counts, kind="stable")[:LETTERS]])
+    return [letter for letter in map(chr, kept.tolist()) if not letter.isspace() and letter.isprintable()]
 
 
 def meanings(tokens: Tokens, n_pieces: int, seed: int) -> FloatArray:
