@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 
 from benchmarks.record import RESULTS
-from benchmarks.tables import house, many_labels, speed, tagger, unseen_labels, with_pairs, without_pairs
+from benchmarks.tables import house, languages, many_labels, speed, tagger, unseen_labels, with_pairs, without_pairs
 from benchmarks.tables.markdown import Page, section, table
 
-PAGES = tuple(module.PAGE for module in (tagger, with_pairs, without_pairs, unseen_labels, speed, many_labels, house))
+MODULES = (tagger, with_pairs, without_pairs, unseen_labels, languages, speed, many_labels, house)
+PAGES = tuple(module.PAGE for module in MODULES)
 
 
 def index_text() -> str:
