@@ -207,7 +207,7 @@ class Tfidf:
             if end < 0:
                 names[i] = _piece(lowered, start, -2 - end, self.config.pieces)
                 continue
-            words = find_words(lowered, start, end)
+            words = find_words(lowered[start:end])
             names[i] = joined(words if not stop else [word for word in words if word not in stop])
         return names
 
