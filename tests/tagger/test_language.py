@@ -80,7 +80,9 @@ def test_german_labels_are_found_in_compounds() -> None:
 def test_scripts_without_spaces_are_not_ranked_by_id(names: list[str], text: str) -> None:
     labels = LabelSet.of(Label(str(i), name) for i, name in enumerate(names))
     tagger = Tagger(experts=("tfidf",)).fit(Dataset(Documents.of([]), labels))
-    assert [tag.name for tag in tagger.tag([text], 3)[0]] == names[2:]
+    tags = tagger.tag([text], 3)[0]
+    assert [tag.name for tag in tags] == names[2:]
+    assert [found.text for found in tags[0].evidence if found.kind == "words"] == names[2:]
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,8 @@ MANY_LABELS = 20_000  # from which on one classifier a label against all documen
 MANY_UNSEEN = 0.2  # of the labels: from so many without training documents on, slow readers of label texts are worth it
 LEAST_NAMED = 0.1  # of the labels that have a word in their texts: fewer, and there is nothing to read
 LEAST_TRAINED = 38_400  # documents that an encoder sees in a fit, however few there are: 150 batches
-WORD_LIKE = re.compile(r"[^\W\d_]{3}|[^\W\d_\x00-\x7f]")  # "Q42" and "D012345" are none; of many scripts a letter is
+# "Q42" and "D012345" are none; of many scripts a letter is, and an emoji
+WORD_LIKE = re.compile(r"[^\W\d_]{3}|[^\W\d_\x00-\x7f]|[\u2600-\u27bf\U0001f000-\U0001faff]")
 CORES = 2  # of the machine of `Work`
 PIECES_OF_A_WORD = 5  # features of a word with its pieces, beside one: what classifiers take longer
 PER_CORE = 0.8  # the power of the number of cores by which work on all of them gets faster

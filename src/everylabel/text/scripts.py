@@ -126,6 +126,17 @@ def n_words_of(text: str) -> int:
     return text.count(" ") + 1 if _plain(text) else max(text.count(" ") + 1, len(_word().findall(text)))
 
 
+def unspaced_runs(text: str) -> list[str]:
+    """What is written without spaces, as long as it is, and emoji."""
+    return [] if _plain(text) else _run().findall(text)
+
+
+@cache
+def _run() -> re.Pattern[str]:
+    unspaced, marks = (_characters(wanted) for wanted in (kinds() >= UNSPACED, kinds() == MARK))
+    return re.compile(f"(?:[{unspaced}][{marks}]*)+")
+
+
 def _plain(text: str) -> bool:
     return text.isascii() or not _special().search(text)
 

@@ -26,6 +26,7 @@ from everylabel.methods.maclr.maclr import SelfSupervision
 from everylabel.methods.traits import TEXTS_ONLY, method
 from everylabel.run import Run
 from everylabel.text.matching import LabelMatcher, MatchConfig
+from everylabel.text.scripts import n_words_of
 from everylabel.text.views import Views
 from everylabel.train.batches import TOKENS_PER_WORD
 from everylabel.types import FloatArray, Ranking
@@ -136,7 +137,7 @@ class Hybrid(Method):
         if tower.encoder.config.kind == "static":
             return np.ones(len(views), np.float32)
         limit: Any = tower.encoder.module.limit
-        n_tokens = TOKENS_PER_WORD * np.array([1 + text.count(" ") for text in views.full_texts], np.float32)
+        n_tokens = TOKENS_PER_WORD * np.array([n_words_of(text) for text in views.full_texts], np.float32)
         return np.asarray(LEAST_READ + (1 - LEAST_READ) * np.minimum(1, limit / n_tokens), np.float32)
 
     def _state(self) -> State:
