@@ -13,6 +13,7 @@ from everylabel.types import Csr
 
 _FEW = 16  # rows of a matrix whose making counts
 
+
 def unit_rows(vectors: Any) -> Any:
     """Rows of length 1 (rows of zeros stay), float32; csr stays csr."""
     if not issparse(vectors):

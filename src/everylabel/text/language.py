@@ -1,8 +1,8 @@
 # ruff: noqa: RUF001 (letters of other alphabets are what this is about)
 """The languages of texts: by their script, their function words, and, where these are too few, by dictionaries.
 
-A corpus may be in several: those of a twentieth of its documents or label texts at least are told, the commonest of the
-documents first. Cost: some hundred documents, 20,000 label texts; a dictionary takes one to three seconds to load, so
+A corpus may be in several: those of a twentieth of its documents or a tenth of its label texts are told, the commonest
+of the documents first. Cost: some hundred documents, 20,000 label texts; a dictionary takes one to three seconds to load, so
 that at most four are asked, and only where function words leave a doubt.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from everylabel.text.lemmas import pieces_of
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 LEAST_FUNCTION_WORDS = 0.05  # of all words
 LEAST_KNOWN = 0.6  # of the words, in a dictionary
-LEAST_SHARE = 0.05  # of the documents or label texts whose language can be told
+LEAST_SHARE, LEAST_OF_LABELS = 0.05, 0.1  # of the documents and label texts whose language can be told: names of people
+# have function words of other languages
 LEAST_TEXTS = 5  # of a language beside the first one
 MOST_LANGUAGES = 3
 MOST_DICTIONARIES = 4
@@ -74,7 +76,7 @@ def language_of(dataset: Dataset) -> str:
     main = language_of_texts(texts or few[:500])
     if main == "none":
         return main
-    others = [code for part in (texts, few) for code in _beside(part) if code != main]
+    others = _beside(texts, LEAST_SHARE) + _beside(few, LEAST_OF_LABELS)
     return "+".join(list(dict.fromkeys([main, *others]))[:MOST_LANGUAGES])
 
 
@@ -83,7 +85,7 @@ def language_or_any(dataset: Dataset) -> str:
     found = language_of(dataset)
     if found != "none" or dataset.documents.features is not None:
         return found
-    texts = dataset.documents.full_texts[:SAMPLE] or dataset.labels.texts()[0][:SAMPLE]
+    texts = dataset.documents.subset(range(min(SAMPLE, len(dataset)))).full_texts or dataset.labels.texts()[0][:SAMPLE]
     words = [word for text in texts for word in find_words(normal(text[:600]).lower())]
     spaced = sum(len(word) > 1 and word[0].isalpha() for word in words)
     return "any" if 2 * spaced > len(words) else "none"
@@ -145,22 +147,24 @@ def _by_dictionary(words: Sequence[str], counts: Counter[str]) -> str:
     return best if known.get(best, 0) >= LEAST_KNOWN else "none"
 
 
-def _beside(texts: Sequence[str]) -> list[str]:
+def _beside(texts: Sequence[str], least_share: float) -> list[str]:
     """The languages that texts tell by themselves, the commonest first; those of few of them are left out."""
     told: Counter[str] = Counter()
     for text in texts:
         counts = _function_words(text.lower().split()).most_common(2)
         if counts and counts[0][1] and (len(counts) == 1 or counts[0][1] > counts[1][1]):
             told[counts[0][0]] += 1
-    least = max(LEAST_TEXTS, LEAST_SHARE * told.total())
+    least = max(LEAST_TEXTS, least_share * told.total())
     return [code for code, count in told.most_common() if count >= least]
 
 
-_LANGUAGES_OF_WORD: dict[str, list[str]] = {}
-for _code, _words in FUNCTION_WORDS.items():
-    for _one in _words:
-        _LANGUAGES_OF_WORD.setdefault(_one, []).append(_code)
-
-
 def _function_words(words: Sequence[str]) -> Counter[str]:
-    return Counter(code for word in words for code in _LANGUAGES_OF_WORD.get(word, ()))
+    """How many words of each language there are."""
+    known = _languages_of_words()
+    return Counter(code for word in words for code in known.get(word, ()))
+
+
+@cache
+def _languages_of_words() -> dict[str, list[str]]:
+    words = {word for own in FUNCTION_WORDS.values() for word in own}
+    return {word: [code for code, own in FUNCTION_WORDS.items() if word in own] for word in words}
