@@ -2,8 +2,8 @@
 """The languages of texts: by their script, their function words, and, where these are too few, by dictionaries.
 
 A corpus may be in several: those of a twentieth of its documents or a tenth of its label texts are told, the commonest
-of the documents first. Cost: some hundred documents, 20,000 label texts; a dictionary takes one to three seconds to load, so
-that at most four are asked, and only where function words leave a doubt.
+of the documents first. Cost: some hundred documents, 20,000 label texts; a dictionary takes one to three seconds to
+load, so that at most four are asked, and only where function words leave a doubt.
 """
 
 from __future__ import annotations
