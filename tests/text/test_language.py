@@ -57,7 +57,22 @@ def test_an_unknown_language_is_read_by_pieces_and_said_so() -> None:
     assert "not known" in unread("any")
     assert unread("de+en") == unread("none") == ""
     chinese = Dataset(Documents.of(["\u4e2d\u6587\u5b57 \u4e2d\u6587\u5b57"]), LABELS)
-    assert language_or_any(chinese) == "none"  # characters need no dictionary
+    assert language_or_any(chinese) == "zh"  # characters need no dictionary
+    assert unread("zh") == ""
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("ja", "\u732b\u304c\u597d\u304d\u3067\u3059"),
+        ("zh", "\u6211\u7684\u732b\u5f88\u53ef\u7231"),
+        ("ko", "\ud559\uad50\uc5d0\uc11c"),
+        ("th", "\u0e09\u0e31\u0e19\u0e0a\u0e2d\u0e1a\u0e41\u0e21\u0e27"),
+        ("none", "12 34"),
+    ],
+)
+def test_languages_that_are_read_by_characters(language: str, text: str) -> None:
+    assert language_or_any(Dataset(Documents.of([text]), LABELS)) == language
 
 
 def test_every_language_is_said_to_be_read_somehow() -> None:

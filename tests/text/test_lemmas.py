@@ -38,6 +38,8 @@ def test_stop_words_by_language() -> None:
     assert {"und", "der"} <= set(stop_words("de"))
     assert {"ja", "olla"} <= set(stop_words("fi"))
     assert set(stop_words("sv")) | set(stop_words("en")) <= set(stop_words("sv+en"))
+    assert "\u7684" in stop_words("zh")
+    assert all(len(word) == 1 for word in stop_words("zh"))  # longer ones are no words of this reading
     assert stop_words("none") == stop_words("any") == stop_words("la") == ()  # no list of Latin ones
 
 
@@ -72,7 +74,7 @@ def test_an_unknown_language(language: str) -> None:
 
 
 def test_known_languages_and_none() -> None:
-    for language in ("en", "de", "fr", "none", "any", "de+en"):
+    for language in ("en", "de", "fr", "none", "any", "de+en", "zh", "ja+en"):
         check_language(language)
 
 

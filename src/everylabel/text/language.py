@@ -60,6 +60,11 @@ SCRIPTS = {  # of one language with a dictionary, or nearly: first and last lett
     "el": ("α", "ώ"), "he": ("א", "ת"), "hi": ("अ", "ह"), "ka": ("ა", "ჰ"), "hy": ("ա", "և"), "ml": ("അ", "ഹ"),
     "ar": ("ء", "ي"),
 }  # fmt: skip
+BY_CHARACTERS = {  # of `lemmas.CHARACTERS`; Japanese has Han characters, too
+    "ja": ("ぁ", "ヿ"), "ko": ("가", "힣"), "th": ("ก", "๎"), "lo": ("ກ", "ໝ"), "km": ("ក", "៓"), "my": ("က", "ဿ"),
+    "zh": ("一", "鿿"),
+}  # fmt: skip
+LEAST_KANA = 0.05  # of the letters of a Japanese text
 PERSIAN = set("پچژگکی")
 
 
@@ -81,14 +86,25 @@ def language_of(dataset: Dataset) -> str:
 
 
 def language_or_any(dataset: Dataset) -> str:
-    """As `language_of`; "any" of words in an unknown language, whose pieces are read. Not of scripts without spaces."""
+    """As `language_of`; "any" of words in an unknown language, whose pieces are read; "zh" and the like of scripts that
+    are read by characters."""
     found = language_of(dataset)
     if found != "none" or dataset.documents.features is not None:
         return found
     texts = dataset.documents.subset(range(min(SAMPLE, len(dataset)))).full_texts or dataset.labels.texts()[0][:SAMPLE]
     words = [word for text in texts for word in find_words(normal(text[:600]).lower())]
     spaced = sum(len(word) > 1 and word[0].isalpha() for word in words)
-    return "any" if 2 * spaced > len(words) else "none"
+    return "any" if 2 * spaced > len(words) else _by_characters("".join(words))
+
+
+def _by_characters(letters: str) -> str:
+    counts = {code: _between(letters, *ends) for code, ends in BY_CHARACTERS.items()}
+    best = "ja" if counts["ja"] > LEAST_KANA * len(letters) else max(counts, key=lambda code: counts[code])
+    return best if counts[best] else "none"
+
+
+def _between(letters: str, first: str, last: str) -> int:
+    return sum(first <= letter <= last for letter in letters)
 
 
 def unread(language: str) -> str:
@@ -128,7 +144,7 @@ def language_of_texts(texts: Sequence[str]) -> str:
 def _by_script(words: Sequence[str]) -> str:
     letters = "".join(words)[:20_000]
     for code, (first, last) in SCRIPTS.items():
-        if sum(first <= letter <= last for letter in letters) > len(letters) / 2:
+        if _between(letters, first, last) > len(letters) / 2:
             return "fa" if code == "ar" and PERSIAN.intersection(letters) else code
     return ""
 

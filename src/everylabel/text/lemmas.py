@@ -2,8 +2,9 @@
 
 A language is a code ("de"), several where texts are mixed ("fi+sv+en": each word in the first of them that knows it, so
 that documents and labels agree whatever language they are in), "any" (unknown: no base forms, but pieces of words), or
-"none" (words as they are). In languages that write compounds as one word, and in unknown ones, the pieces of words are
-features, too, by which "Windkraftanlage" finds "Windkraft" and an ending does not hide a stem.
+"none" (words as they are). "zh" and the like are read by characters. In languages that write compounds as one word, and
+in unknown ones, the pieces of words are features, too, by which "Windkraftanlage" finds "Windkraft" and an ending does
+not hide a stem.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from everylabel.text.scripts import composed, find_words, one_spelling, with_wor
 _MOST_WORDS = 2_000_000  # base forms kept at a time: about 200 MB
 PIECE = 5  # characters; chosen on dev documents of tibkat-de and finna-fi
 COMPOUNDING = {"de", "nl", "sv", "da", "nb", "nn", "is", "lb", "fi", "et", "hu"}  # write compounds as one word
+CHARACTERS = {"zh", "ja", "ko", "th", "lo", "km", "my"}  # read by characters (scripts.py): no dictionary is needed
 PREFIXED = {"ar", "he", "tr"}  # articles, conjunctions or long chains of endings are part of the word
 
 # Function words: they match everything and mean nothing. Those of other languages are the package stop-words'.
@@ -61,7 +63,7 @@ def _lemmas(codes: tuple[str, ...]) -> _Lemmas:
 
 def codes_of(language: str) -> tuple[str, ...]:
     """The languages with a dictionary."""
-    return tuple(code for code in language.split("+") if code not in ("none", "any"))
+    return tuple(code for code in language.split("+") if code not in ("none", "any") and code not in CHARACTERS)
 
 
 def pieces_of(language: str) -> int:
@@ -71,8 +73,8 @@ def pieces_of(language: str) -> int:
 
 def check_language(language: str) -> None:
     try:
-        if language not in ("none", "any"):
-            _lemmas(tuple(language.split("+")))["word"]
+        if codes := codes_of(language):
+            _lemmas(codes)["word"]
     except ValueError:
         raise ConfigError(
             "language must be 'none' (words stay as they are), 'any' (words and their pieces) or a code that simplemma "
@@ -83,7 +85,7 @@ def check_language(language: str) -> None:
 @lru_cache(maxsize=16)
 def stop_words(language: str) -> tuple[str, ...]:
     """The languages' function words, as `lemmatised` leaves them."""
-    words = [word for code in codes_of(language) for word in _listed(code)]
+    words = [word for code in language.split("+") for word in _listed(code)]
     return tuple(sorted({*map(one_spelling, words), *lemmatised(words, language)} - {""}))
 
 
@@ -93,8 +95,8 @@ def _listed(code: str) -> Sequence[str]:
     from stop_words import LANGUAGE_MAPPING, get_stop_words
 
     known = {"nn": "nb"}.get(code, code)
-    texts = get_stop_words(known) if known in LANGUAGE_MAPPING else ()
-    return [word for text in texts for word in find_words(composed(text))]
+    texts = map(composed, get_stop_words(known) if known in LANGUAGE_MAPPING else ())
+    return [text for text in texts if find_words(text) == [text]]  # no phrases, whose words may mean something
 
 
 def lemmatised(texts: Sequence[str], language: str) -> list[str]:
