@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 from everylabel.text.scripts import find_words, joined, n_words_of, normal, says_nothing
 from everylabel.text.tfidf import Tfidf, TfidfConfig
 
-ALL = {"min_df": 1, "max_df": 1.0}
+ALL: dict[str, Any] = {"min_df": 1, "max_df": 1.0}
 
 
 @pytest.mark.parametrize(
