@@ -1,7 +1,7 @@
 """TF-IDF of word n-grams: scikit-learn's `TfidfVectorizer`, value for value and column for column, on all cores.
 
 What scikit-learn loses is read, too: scripts without spaces, emoji, marks (text/scripts.py), and, where a language asks
-for it, pieces of words. Documents are read in one spelling (`normal`).
+for it, pieces of words. Documents are read with one code point a letter (`composed`).
 
 Counting is compiled (text/kernels.py) and works on hashes; the n-grams' strings are only made for the columns that
 are kept. Cost: fit and transform O(characters x ngrams) each; memory O(distinct n-grams) in fit.
@@ -25,7 +25,7 @@ from everylabel.errors import ConfigError, DataError
 from everylabel.parallel import n_threads, parallel_map
 from everylabel.run import QUIET, Run
 from everylabel.text.lemmas import pieces_of
-from everylabel.text.scripts import LETTER, MARK, find_words, joined, kinds, normal
+from everylabel.text.scripts import LETTER, MARK, composed, find_words, joined, kinds
 from everylabel.types import Csr, Same
 from everylabel.vectors import csr_of, side_by_side, unit_rows
 
@@ -375,4 +375,4 @@ class DocumentFeatures:
 
 
 def _field(documents: Documents, name: str) -> list[str]:
-    return list(map(normal, documents.titles if name == "title" else documents.full_texts))
+    return list(map(composed, documents.titles if name == "title" else documents.full_texts))
