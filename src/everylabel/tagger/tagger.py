@@ -77,7 +77,9 @@ class Tagger(Method):
     without: tuple[str, ...] = ()  # methods never to use
     settings: dict[str, Any] = field(default_factory=dict)  # of experts: --set settings.of-de.learn.epochs=3
     unseen_every: int = 2  # below the first places, each such place is for labels nobody has used; 0: none is
-    language: str = "auto"  # of the documents; "auto": told by their words, "none": words as they are
+    language: str = "auto"  # of the texts: "de", or "fi+sv+en"; "auto": told by their words, "none": words as they are
+    encoder: str = ""  # a sentence-transformers folder or hub id that all experts with an encoder use, such as a
+    # multilingual one; "": the bundled ones, which know English, or what is learned from documents in other languages
 
     def check(self) -> None:
         seconds_of(self.budget)
@@ -96,7 +98,7 @@ class Tagger(Method):
     def plan(self, dataset: Dataset, dev: Dataset | None = None) -> Plan:
         """What `fit` would do, without doing it."""
         self.check()
-        facts = Facts.of(dataset, _dev_of(dataset, dev), self.language)
+        facts = Facts.of(dataset, _dev_of(dataset, dev), self.language, self.encoder)
         return choose_plan(facts, seconds_of(self.budget), only=self.experts, without=self.without)
 
     def tag(
