@@ -263,7 +263,7 @@ def test_settings_that_cannot_work(settings: dict[str, Any], message: str) -> No
 
 def shares_of(matcher: LabelMatcher, documents: Views, *pairs: tuple[int, int]) -> list[list[float]]:
     rows, labels = np.array(pairs, np.int64).T
-    return np.round(matcher.shares(documents, rows, labels), 4).tolist()
+    return [list(map(float, row)) for row in np.round(matcher.shares(documents, rows, labels), 4)]
 
 
 def test_shares_of_names_in_text_and_title() -> None:
