@@ -13,7 +13,16 @@ from typing import Any
 
 import pytest
 
-from everylabel.parallel import Executor, InTurn, SideBySide, for_each_part, n_threads, one_core, parallel_map
+from everylabel.parallel import (
+    Executor,
+    InTurn,
+    SideBySide,
+    for_each_part,
+    n_threads,
+    one_core,
+    parallel_map,
+    work_together,
+)
 
 THREADS = pytest.mark.parametrize("threads", [1, 2, 4])
 
@@ -61,6 +70,40 @@ def test_as_many_threads_as_asked_for(use: int) -> None:
     found = set(parallel_map(work, range(use)))
     assert len(found) == use
     assert (threading.get_ident() in found) == (use == 1)
+
+
+@THREADS
+def test_the_caller_works_too(use: int) -> None:
+    together = threading.Barrier(use, timeout=10)
+
+    def work(item: int) -> tuple[int, int]:
+        together.wait()
+        return item, threading.get_ident()
+
+    found = work_together(work, range(2 * use))
+    assert [item for item, _ in found] == list(range(2 * use))
+    assert len({thread for _, thread in found}) == use
+    assert threading.get_ident() in {thread for _, thread in found}
+
+
+@THREADS
+@pytest.mark.parametrize("bad", [0, 7])
+@pytest.mark.usefixtures("use")
+def test_an_error_of_anybody_reaches_the_caller_once_all_have_ended(bad: int) -> None:
+    running: set[int] = set()
+
+    def work(item: int) -> None:
+        running.add(item)
+        try:
+            time.sleep(0.01)
+            if item == bad:
+                raise LookupError(f"item {bad}")
+        finally:
+            running.remove(item)
+
+    with pytest.raises(LookupError, match=f"item {bad}"):
+        work_together(work, range(8))
+    assert not running
 
 
 @THREADS

@@ -125,7 +125,7 @@ def tagger(sides: tuple[Side, Side], data: Path) -> Values:
 
 
 def fitted(sides: tuple[Side, Side], data: Path) -> dict[str, Values]:
-    """The two Taggers, saved where `tagger` looks for them, and how long they took. What is there is not fitted again."""
+    """The two Taggers, saved where `tagger` looks for them, and how long they took; what is there is not fitted."""
     found = {}
     for side in sides:
         taken = side.work / "fit.json"

@@ -54,9 +54,6 @@ def parallel_map(work: Callable[[A], R], items: Iterable[A]) -> Iterator[R]:
     if threads == 1 or (isinstance(items, Sized) and len(items) < 2):  # threads cost more than a small piece of work
         yield from map(work, items)
         return
-    if isinstance(items, Sequence) and len(items) <= 4 * threads:
-        yield from _together(work, items, threads)
-        return
     pool = _threads(threads)
     waiting: deque[Future[R]] = deque()
     try:
@@ -74,9 +71,14 @@ def parallel_map(work: Callable[[A], R], items: Iterable[A]) -> Iterator[R]:
                 future.exception()
 
 
-def _together(work: Callable[[A], R], items: Sequence[A], threads: int) -> list[R]:
-    """The caller works from the first item on, the others from the last one: a thread takes a good part of a
-    millisecond to wake up, and of little work the caller has done its share by then."""
+def work_together(work: Callable[[A], R], items: Sequence[A]) -> list[R]:
+    """`map` on all cores for a few items: the caller works from the first item on, the others from the last one.
+
+    A thread takes a good part of a millisecond to wake up, and of little work the caller has done its share by then.
+    """
+    threads = min(n_threads(), len(items))
+    if threads < 2:
+        return list(map(work, items))
     waiting = deque(range(len(items)))
     results: dict[int, R] = {}
 
@@ -88,14 +90,15 @@ def _together(work: Callable[[A], R], items: Sequence[A], threads: int) -> list[
                 return
             results[at] = work(items[at])
 
-    others = [_threads(threads).submit(work_off, waiting.pop) for _ in range(min(threads, len(items)) - 1)]
+    pool = _threads(n_threads())
+    others = [pool.submit(work_off, waiting.pop) for _ in range(threads - 1)]
     try:
         with one_core():
             work_off(waiting.popleft)
     finally:
         waiting.clear()
         begun = [other for other in others if not other.cancel()]
-        failed = [error for other in begun if (error := other.exception()) is not None]
+        failed = [error for other in begun if (error := other.exception()) is not None]  # waits until they have ended
     if failed:
         raise failed[0]
     return [results[at] for at in range(len(items))]
@@ -105,8 +108,7 @@ def for_each_part(size: int, work: Callable[[int, int], None]) -> None:
     """`work(first, last)` on one part of 0..size for each core."""
     n_parts = min(n_threads(), max(size, 1))
     edges = [size * i // n_parts for i in range(n_parts + 1)]
-    for _ in parallel_map(lambda edge: work(*edge), list(pairwise(edges))):
-        pass
+    work_together(lambda edge: work(*edge), list(pairwise(edges)))
 
 
 class Executor(Protocol):

@@ -21,6 +21,7 @@ import numpy as np
 from everylabel.config import merge
 from everylabel.data.bands import band_of
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
+from everylabel.data.enough import TO_CALIBRATE
 from everylabel.data.splits import of_labels, ranks
 from everylabel.errors import ConfigError, DataError
 from everylabel.methods.base import Method, State
@@ -28,11 +29,11 @@ from everylabel.methods.calibrate import Calibration
 from everylabel.methods.facts import Facts
 from everylabel.methods.traits import Traits, method
 from everylabel.methods.words.neighbours import NearestNeighbours
-from everylabel.parallel import n_threads, parallel_map
+from everylabel.parallel import n_threads, work_together
 from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.tagger.blend import Blend, BlendingSet, learn
-from everylabel.tagger.candidates import ADDED, CandidateTable, column_names, lengths_of_names, tabulated
+from everylabel.tagger.candidates import ADDED, PRIOR, CandidateTable, column_names, lengths_of_names, tabulated
 from everylabel.tagger.clock import Clock
 from everylabel.tagger.cut import at_threshold, best_f1
 from everylabel.tagger.experts import fit_expert, new_expert, opinion_names, opinions, ranks_unseen
@@ -40,6 +41,7 @@ from everylabel.tagger.explain import BEGINNING, Evidence, Training, evidence
 from everylabel.tagger.job_cache import RankingsByRehearsal
 from everylabel.tagger.jobs import executor_of, jobs_of, joined, run_job
 from everylabel.tagger.plan import Choice, Plan, choose_plan, seconds_of, spoken
+from everylabel.tagger.prior import Prior, prior_among, prior_of
 from everylabel.tagger.rehearsal import Rehearsal, in_vocabulary, labelled, rehearsals
 from everylabel.tagger.update import Learned, as_dataset, measured, refit_due
 from everylabel.text.views import Views
@@ -48,7 +50,7 @@ from everylabel.types import LongArray, Ranking
 CHUNK = 256  # documents that are ranked at a time
 FEW = 16  # so many are ranked by the experts side by side, more by parts of them side by side
 BLENDING = 5e-3  # seconds for each held-out document, as planned
-LEAST_CALIBRATION = 20  # labelled documents, for what has no blend
+LEAST_CALIBRATION = TO_CALIBRATE  # labelled documents, for what has no blend
 
 
 class Tag(NamedTuple):
@@ -111,7 +113,7 @@ class Tagger(Method):
         """The tags of each text with probability, band and evidence: the k best; those of a probability of at least
         `threshold`; or, with `best`, as many as give the best expected F1. At most k of them in any case."""
         model, cut = self.model_, partial(_cut, threshold=threshold, best=best)
-        found = parallel_map(lambda part: model._tags(Views(part), k, cut, explain), _shares(Documents.of(texts)))
+        found = work_together(lambda part: model._tags(Views(part), k, cut, explain), _shares(Documents.of(texts)))
         return [tags for part in found for tags in part]
 
     def _tags(self, views: Views, k: int, cut: Callable[[Ranking], Ranking], explain: bool) -> list[list[Tag]]:
@@ -200,6 +202,7 @@ class Tagger(Method):
         self.history_: list[dict[str, Any]] = []
         self.experts_: dict[str, Method] = {}
         self.blend_: Blend | None = None
+        self.prior_: Prior | None = None
         self.training_ = Training.of(dataset.documents.ids, beginnings(dataset.documents))
         self.name_lengths_: LongArray = lengths_of_names(dataset.labels)
         # those of `counts_` that the experts know: not what is learned later
@@ -210,11 +213,14 @@ class Tagger(Method):
             (choice,) = self.plan_.experts
             with clock.watch(choice.name):
                 self.experts_[choice.name] = fit_expert(self._new(choice), dataset, run)
+            self.prior_ = prior_of(self.experts_[choice.name])
         else:
             self._rehearse_and_fit(dataset, dev, clock, run)
         if self.calibration_ is None and dev is not None and labelled(dev) >= LEAST_CALIBRATION:
             with suppress(DataError):  # nothing is ranked for any of them: what was fitted is worth more
                 self.calibration_ = Method.calibrated(self, dev).calibration_
+        if self.calibration_ is None and self.prior_ is not None:
+            self.calibration_ = Calibration.as_it_is()
         self._note("fitted", documents=len(dataset), labels=len(dataset.labels), seconds=round(clock.seconds, 1))
 
     def _rehearse_and_fit(self, dataset: Dataset, dev: Dataset | None, clock: Clock, run: Run) -> None:
@@ -239,6 +245,7 @@ class Tagger(Method):
                 watched.before = sum(result.seconds for result in results if result.from_cache)
             found += [result.rankings for result in results]
             (self.experts_[choice.name],) = (result.expert for result in results if result.expert is not None)
+        self.prior_ = prior_among(self.experts_.values())
         with clock.watch("blend"):
             self._blend_experts(dataset, rehearsed, joined(found, len(rehearsed)), run)
 
@@ -247,7 +254,7 @@ class Tagger(Method):
     ) -> None:
         names = opinion_names(list(self.experts_), dataset.documents.features is None)
         parts = [
-            blending_set(one, {name: found[name] for name in names})
+            blending_set(one, {name: found[name] for name in (*names, PRIOR) if name in found})
             for one, found in zip(rehearsed, rankings, strict=True)
         ]
         if not parts:
@@ -266,21 +273,24 @@ class Tagger(Method):
         return new_expert(choice.name, self._settings(choice), self.random_state)
 
     def _rank(self, views: Views, k: int) -> Ranking:
-        if self.blend_ is None:
+        if self.blend_ is None and self.prior_ is None:
             (expert,) = self.experts_.values()
             return expert.rank(views, k).top(k)
         parts = _shares(views.documents)
         if len(parts) < 2:
             return self._blended(views, k)
-        return Ranking.joined(list(parallel_map(lambda part: self._blended(Views(part), k), parts)))
+        return Ranking.joined(work_together(lambda part: self._blended(Views(part), k), parts))
 
     def _blended(self, views: Views, k: int) -> Ranking:
-        assert self.blend_ is not None
+        if self.blend_ is None:
+            assert self.prior_ is not None
+            (expert,) = self.experts_.values()
+            return self.prior_.rank(expert, views, k)
         table = self._table(views)
         return table.ranking(self.blend_.scores(table, self.fitted_counts_), k)
 
     def _table(self, views: Views) -> CandidateTable:
-        found = opinions(self.experts_, views)
+        found = opinions(self.experts_, views, self.prior_)
         return tabulated(found, ranks_unseen(list(found)), self.fitted_counts_, self.name_lengths_)
 
     def _with_labels(self, labels: LabelSet, first: int) -> None:
@@ -312,6 +322,7 @@ class Tagger(Method):
             "sizes": {name: len(expert.labels_) for name, expert in self.experts_.items()},
             **add_prefix("training", self.training_.state()),
             **({} if self.blend_ is None else add_prefix("blend", self.blend_.state())),
+            **({} if self.prior_ is None else add_prefix("prior", self.prior_.state())),
         }
         for name, expert in self.experts_.items():
             state |= add_prefix(f"experts/{name}", expert.state())
@@ -322,8 +333,9 @@ class Tagger(Method):
         self.costs_, self.history_, self.learned_ = state["costs"], state["history"], state["learned"]
         self.fitted_counts_, self.name_lengths_ = state["fitted_counts"], state["name_lengths"]
         self.training_ = Training.restored(strip_prefix(state, "training"))
-        blend = strip_prefix(state, "blend")
+        blend, prior = strip_prefix(state, "blend"), strip_prefix(state, "prior")
         self.blend_ = Blend.restored(blend) if blend else None
+        self.prior_ = Prior.restored(prior) if prior else None
         choices = {choice.name: choice for choice in self.plan_.experts}
         self.experts_ = {
             name: self._new(choices[name]).restore(

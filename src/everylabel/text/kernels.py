@@ -107,13 +107,11 @@ def _n_pieces(span: Any, size: Any) -> Any:
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _extend(gram: Any, word: Any, keys: Any) -> Any:
-    """The n-gram with one word more, and its place in the table; FREE is the n-gram of no word."""
+def _extend(gram: Any, word: Any) -> Any:
+    """The n-gram with one word more; FREE is the n-gram of no word."""
     if gram == FREE:
-        gram = word
-    else:  # times something first: a plain xor would not see the words' order
-        gram = _finish(_mix(gram * _MIX, word))
-    return gram, place(keys, gram)
+        return word
+    return _finish(_mix(gram * _MIX, word))  # times something first: a plain xor would not see the words' order
 
 
 @njit(nogil=True, cache=True)
@@ -161,7 +159,8 @@ def count_documents(
         for i in range(n):
             gram = FREE
             for j in range(i, _last(i, n, ngrams, spans)):
-                gram, at = _extend(gram, hashes[j], table[0])
+                gram = _extend(gram, hashes[j])
+                at = place(table[0], gram)
                 table = _noted(gram, at, first_doc + d, spans[i, 0] - begin, spans[j, 1] - begin, table)
             for first in range(spans[i, 0] - 1, spans[i, 0] - 1 + _n_pieces(spans[i], pieces)):
                 gram = _piece(codes, first, pieces, spans[i, 0], spans[i, 1])
@@ -181,32 +180,45 @@ def _rooms(offsets: Any) -> Any:
 
 @njit(nogil=True, cache=True)
 def hash_table(hashes: Any) -> Any:
-    """A table from hash to its place in `hashes`."""
+    """A table from hash to its place in `hashes`: four bytes a place, since who looks compares with `hashes`, which a
+    model shares with other processes."""
     size = 16
     while size < 2 * len(hashes) + 2:
         size *= 2
-    keys = np.zeros(size, np.uint64)
-    values = np.full(size, -1, np.int32)
+    table = np.full(size, -1, np.int32)
+    mask = np.uint64(size - 1)
     for i in range(len(hashes)):
-        at = place(keys, hashes[i])
-        keys[at], values[at] = hashes[i], i
-    return keys, values
+        at = hashes[i] & mask
+        while table[at] >= 0:
+            at = (at + np.uint64(1)) & mask
+        table[at] = i
+    return table
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _number(table: Any, hashes: Any, h: Any) -> Any:
+    """The place of a hash in `hashes`, by their `hash_table`; -1 where it is not among them."""
+    mask = np.uint64(len(table) - 1)
+    at = h & mask
+    while table[at] >= 0 and hashes[table[at]] != h:
+        at = (at + np.uint64(1)) & mask
+    return table[at]
 
 
 @njit(nogil=True, cache=True)
-def known(keys: Any, hashes: Any) -> Any:
-    """Which of the hashes a table of `hash_table` has."""
-    found = np.zeros(len(hashes), np.bool_)
-    for i in range(len(hashes)):
-        found[i] = keys[place(keys, hashes[i])] == hashes[i]
+def known(table: Any, hashes: Any, asked: Any) -> Any:
+    """Which of the hashes asked for are among `hashes`, by their `hash_table`."""
+    found = np.zeros(len(asked), np.bool_)
+    for i in range(len(asked)):
+        found[i] = _number(table, hashes, asked[i]) >= 0
     return found
 
 
 @njit(nogil=True, cache=True)
 def count_terms(
-    codes: Any, offsets: Any, kinds: Any, stop: Any, ngrams: Any, pieces: Any, keys: Any, values: Any
+    codes: Any, offsets: Any, kinds: Any, stop: Any, ngrams: Any, pieces: Any, table: Any, known: Any
 ) -> Any:
-    """Csr counts of the known n-grams and pieces in each text: indptr, columns (sorted) and counts."""
+    """Csr counts of the n-grams and pieces whose hashes are `known` in each text: indptr, columns (sorted), counts."""
     n_docs = len(offsets) - 1
     hashes, spans = _rooms(offsets)
     found = np.empty(1024, np.int32)
@@ -223,15 +235,15 @@ def count_terms(
                 found = _with_room(found, n_found + last - i + n_pieces)
             gram = FREE
             for j in range(i, last):
-                gram, at = _extend(gram, hashes[j], keys)
-                if keys[at] == gram:
-                    found[n_found] = values[at]
+                gram = _extend(gram, hashes[j])
+                number = _number(table, known, gram)
+                if number >= 0:
+                    found[n_found] = number
                     n_found += 1
             for first in range(spans[i, 0] - 1, spans[i, 0] - 1 + n_pieces):
-                gram = _piece(codes, first, pieces, spans[i, 0], spans[i, 1])
-                at = place(keys, gram)
-                if keys[at] == gram:
-                    found[n_found] = values[at]
+                number = _number(table, known, _piece(codes, first, pieces, spans[i, 0], spans[i, 1]))
+                if number >= 0:
+                    found[n_found] = number
                     n_found += 1
         row = np.sort(found[:n_found])
         if out + n_found > len(columns):

@@ -20,7 +20,7 @@ from everylabel.linear.nearest import InvertedLists
 from everylabel.run import QUIET, Run
 from everylabel.text.lemmas import check_language, lemmatised, stop_words
 from everylabel.text.tfidf import Tfidf, TfidfConfig, in_language
-from everylabel.types import Csr, IntArray, Ranking
+from everylabel.types import Csr, FloatArray, IntArray, LongArray, Ranking
 from everylabel.vectors import unit_rows
 
 if TYPE_CHECKING:
@@ -133,6 +133,21 @@ class LabelMatcher:
         vectors = hstack(self._wider_vectors(views.lemmatised(self.config.language)), format="csr")
         found = self.added_.lists.nearest(vectors, k)
         return Ranking(found.ids, np.minimum(found.scores, 1))
+
+    def shares(self, views: Views, documents: LongArray, labels: LongArray) -> FloatArray:
+        """(pairs, 2): how much of one of a label's texts is in the document, and in its title; from 0 to 1, rare words
+        and pairs of words count more. `documents` ascending. O(words of the documents and of the labels' texts)."""
+        read = views.lemmatised(self.config.language)
+        found = np.empty((len(labels), 2), np.float32)
+        first = int(self.lists_.owners[-1]) + 1 if self.added_ is not None else int(labels.max(initial=0)) + 1
+        old, new = np.flatnonzero(labels < first), np.flatnonzero(labels >= first)
+        for column, known in enumerate((read.words(self.words_), read.title_words(self.words_))):
+            found[old, column] = self.lists_.shares(known, documents[old], labels[old])
+            if self.added_ is not None and len(new):
+                texts = (read.full_texts, read.documents.titles)[column]
+                both = hstack([known, self.added_.words.counts(texts)], format="csr")
+                found[new, column] = self.added_.lists.shares(both, documents[new], labels[new])
+        return found
 
     def rarity(self, word: str) -> float:
         """The idf of a base form, the rarest word's being 1; 0 of one that no label has."""

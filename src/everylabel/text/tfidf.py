@@ -118,7 +118,7 @@ class Tfidf:
         from everylabel.text import kernels
 
         own = Tfidf(config=replace(self.config, ngrams=self.ngrams_, min_df=1, max_df=1.0)).fit(texts)
-        new = np.flatnonzero(~kernels.known(self._table[0], own.hashes_))
+        new = np.flatnonzero(~kernels.known(self._table, self.hashes_, own.hashes_))
         other = Tfidf(config=self.config)
         other.ngrams_, other.hashes_ = self.ngrams_, own.hashes_[new]
         other.names_ = [own.names_[i] for i in new]
@@ -136,11 +136,11 @@ class Tfidf:
     def _rows(self, texts: Texts, run: Run, weighed: bool) -> Csr:
         from everylabel.text import kernels
 
-        keys, values = self._table
+        table, hashes = self._table, self.hashes_
 
         def work(chunk: Texts) -> Csr:
             indptr, columns, weights = kernels.count_terms(
-                *_codes(chunk), kinds(), self._stop_table, self.ngrams_, self.config.pieces, keys, values
+                *_codes(chunk), kinds(), self._stop_table, self.ngrams_, self.config.pieces, table, hashes
             )
             if weighed:
                 kernels.weigh(indptr, columns, weights, self.idf_, self.config.sublinear)
