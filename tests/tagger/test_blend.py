@@ -175,7 +175,6 @@ def test_of_too_few_documents_it_takes_the_mean_of_ranks(n_docs: int) -> None:
     held = world(5, n_docs, unseen=0.3, counts=IN_REHEARSAL).held()
     blend, ranking = learn(held, COUNTS, NAMES, 1_000, 0)
     assert blend.trees is None
-    assert len(blend.model) == 0
     assert_same_state(as_saved(blend), blend)
     assert blend.gains == {}
     assert ranking.n_docs == blend.n_documents == n_docs

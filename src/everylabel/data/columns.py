@@ -18,6 +18,7 @@ from typing import Generic, Self, TypeAlias, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from everylabel import checks
 from everylabel.types import LongArray
 
 Bytes: TypeAlias = NDArray[np.uint8]
@@ -156,6 +157,12 @@ class TextColumn(Sliced[str, "TextColumn"], Sequence[str]):
         equal[rows[differ]] = False
         return equal
 
+    def check(self, name: str) -> None:
+        """Of one that was mapped: texts lie in its bytes, one after the other. O(bytes)."""
+        for part in self._parts:
+            checks.offsets(part.offsets, name, len(part.data))
+            checks.utf8(part.data, name, part.offsets[:-1])
+
     def __len__(self) -> int:
         return self._n_texts
 
@@ -245,6 +252,10 @@ class TextLists(Sliced[tuple[str, ...], "TextLists"], Sequence[tuple[str, ...]])
 
     def sizes(self) -> LongArray:
         return np.diff(self._offsets)
+
+    def check(self, name: str) -> None:
+        self._texts.check(name)
+        checks.offsets(self._offsets, name, len(self._texts))
 
     def __len__(self) -> int:
         return len(self._offsets) - 1

@@ -12,7 +12,8 @@ from everylabel import __version__, config
 from everylabel.atomic import replaced
 from everylabel.errors import ModelError
 from everylabel.store.arrays import ArrayWriter
-from everylabel.store.manifest import FORMAT, MANIFEST, PLAIN, about, write_json, write_manifest
+from everylabel.store.known import mark_of, remember
+from everylabel.store.manifest import FORMAT, MANIFEST, PLAIN, about, read_manifest, write_json, write_manifest
 from everylabel.store.values import entries_of
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def save_method(method: Method, path: str | Path, *, overwrite: bool = True) -> 
         with replaced(path) as fresh:
             fresh.mkdir()
             _write(method, fresh)
+            remember(mark_of(fresh, read_manifest(fresh)))
     except OSError as error:
         raise ModelError(
             f"{path}: cannot be written ({error.strerror or error}); nothing was changed: make room or choose a folder "

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, vstack
 
+from everylabel import checks
 from everylabel.methods.calibrate import CALIBRATION_DEPTH
 from everylabel.metrics.ranking import find_hits, inverse_propensity, ndcg, psp, weigh
 from everylabel.parallel import n_threads
@@ -50,6 +51,7 @@ COST_OF_LIFT = 0.0005  # of nDCG@5, that labels without training documents may t
 TIES = 1e-3  # of the experts' mean rank, beside the trees: they leave equal what they cannot tell apart
 UNSEEN_RANK_WEIGHT = 0.5  # of the mean rank among labels without training documents, beside the trees
 FIRST_PLACES = 6  # of a document, by probability alone
+LARGEST = 1e6  # of a slope, a level, a weight
 _K = 5
 
 
@@ -90,8 +92,7 @@ class Line(NamedTuple):
 class Blend:
     """`margins` of candidates, `scores` from them; `learn` makes one, `learned_from` the next one."""
 
-    model: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, np.uint8))  # LightGBM's own text
-    trees: Trees | None = None  # the same, to be read; None: the mean of the experts' ranks decides
+    trees: Trees | None = None  # as LightGBM learned them; None: the mean of the experts' ranks decides
     seen: Line = field(default_factory=lambda: Line(1.0, 0.0))
     unseen: Line = field(default_factory=lambda: Line(1.0, -1.0))
     added: Line = field(default_factory=lambda: Line(1.0, 0.0))
@@ -122,8 +123,7 @@ class Blend:
         return np.asarray(logistic(np.where(counts > 0, seen, unseen)), np.float32)
 
     def with_trees(self, booster: lightgbm.Booster) -> Blend:
-        text = booster.model_to_string()
-        return replace(self, model=np.frombuffer(text.encode(), np.uint8), trees=Trees.of_text(text))
+        return replace(self, trees=Trees.of_text(booster.model_to_string()))
 
     def learned_from(self, new: BlendingSet) -> Blend:
         """The next blend, which has learned from a few documents more: the trees stay, their leaves move by the
@@ -132,18 +132,8 @@ class Blend:
         more = replace(self, n_documents=n_documents)
         if self.trees is None or not new.hits.any():
             return more
-        import lightgbm
-
-        kept = 1 - new.table.n_documents / n_documents
-        booster = lightgbm.Booster(model_str=self.model.tobytes().decode())
-        moved = booster.refit(
-            new.table.columns,
-            new.hits.astype(np.float32),
-            decay_rate=max(0.5, kept),
-            dataset_params={"verbose": -1},
-            verbose=-1,
-        )
-        return more.with_trees(moved)
+        kept = max(0.5, 1 - new.table.n_documents / n_documents)
+        return replace(more, trees=self.trees.refitted(new.table.columns, new.hits, kept))
 
     def state(self) -> dict[str, Any]:
         plain = {
@@ -153,7 +143,7 @@ class Blend:
             "n_documents": self.n_documents,
             "every": self.every,
         }
-        trees = {} if self.trees is None else {"model": self.model, **add_prefix("trees", self.trees.state())}
+        trees = {} if self.trees is None else add_prefix("trees", self.trees.state())
         return {"about": plain, **trees}
 
     @classmethod
@@ -161,9 +151,21 @@ class Blend:
         about, trees = state["about"], strip_prefix(state, "trees")
         seen, unseen, added = (Line(*line) for line in about["lines"])
         rare, lift = about["weights"]
-        read = {"model": state["model"], "trees": Trees.restored(trees)} if trees else {}
+        read = {"trees": Trees.restored(trees)} if trees else {}
         numbers = {key: about[key] for key in ("gains", "n_documents", "every")}
         return cls(seen=seen, unseen=unseen, added=added, rare_weight=rare, unseen_lift=lift, **numbers, **read)
+
+    def check(self, n_columns: int) -> None:
+        """Of one that was restored: numbers, so that nothing is ranked by NaN."""
+        for value in (*self.seen, *self.unseen, *self.added, self.rare_weight, self.unseen_lift):
+            checks.number(value, "a number of the blend", -LARGEST, LARGEST)
+        checks.require(isinstance(self.gains, dict), "gains must be a table")
+        for gain in self.gains.values():
+            checks.number(gain, "gains", 0, 1)
+        checks.whole(self.n_documents, "documents of the blend")
+        checks.whole(self.every, "every", most=1 << 31)
+        if self.trees is not None:
+            self.trees.check(n_columns)
 
 
 def starts(table: CandidateTable) -> Doubles:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from everylabel import checks
 from everylabel.config import merge
 from everylabel.data.bands import band_of
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
@@ -330,6 +331,26 @@ class Tagger(Method):
             )
             for name, size in state["sizes"].items()
         }
+
+    def _check_contents(self, n_labels: int) -> None:
+        checks.array(self.fitted_counts_, "counts of the fit", np.int64, n_labels)
+        checks.within(self.fitted_counts_, "counts of the fit", ADDED, 1 << 40)
+        checks.array(self.name_lengths_, "words of names", np.int64, n_labels)
+        checks.within(self.name_lengths_, "words of names", 1, 1 << 40)
+        checks.whole(self.learned_, "documents learned")
+        checks.require(isinstance(self.history_, list) and isinstance(self.costs_, dict), "a history is none")
+        checks.require(all(isinstance(event, dict) for event in self.history_), "a history is none")
+        checks.require(self.experts_ and (self.blend_ is not None or len(self.experts_) == 1), "experts are missing")
+        checks.require(len(self.training_.ids) == len(self.training_.titles), "training documents without a title")
+        for expert in self.experts_.values():
+            expert.check_contents()
+        knn = self.experts_.get("knn")
+        if isinstance(knn, NearestNeighbours):
+            n_documents = knn.pairs_.shape[0]
+            checks.require(n_documents <= len(self.training_.ids), "neighbours that are no training documents")
+        if self.blend_ is not None:
+            names = opinion_names(list(self.experts_), texts=True)  # who matches words refuses documents without
+            self.blend_.check(len(column_names(names)))
 
 
 def blending_set(one: Rehearsal, rankings: Mapping[str, Ranking]) -> BlendingSet:

@@ -43,6 +43,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from everylabel import checks
 from everylabel.data.dataset import Dataset, Documents, LabelSet
 from everylabel.data.splits import hold_out_documents, hold_out_labels, in_order_of_ids, ranks
 from everylabel.encoders.base import EncoderConfig
@@ -331,3 +332,8 @@ class OfDe(Method):
             shortlist=self.shortlist,
             pooled_share=self.pooled_share,
         )
+
+    def _check_contents(self, n_labels: int) -> None:
+        checks.require(isinstance(self.history_, list), "history must be a list")
+        self.ranker_.check(n_labels)
+        self.reader_.check(self.ranker_.encoder.dim)
