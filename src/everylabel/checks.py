@@ -1,8 +1,8 @@
 """What a model from anywhere must keep before compiled kernels index by it, compute with it, or allocate for it.
 
 Kernels look at no bounds: an index that is too large reads or writes somewhere else in memory. So each part of a method
-says, beside what it restores, what its arrays are (`check`), with the words of this file. Each is one or two passes over
-an array, without a copy of it: some 2 GB a second. A ValueError says what is wrong; the store makes it a `ModelError`.
+says, beside what it restores, what its arrays are (`check`), with the words of this file. Each is one or two passes
+over an array, without a copy of it. A ValueError says what is wrong; the store makes it a `ModelError`.
 A model that this machine has written or checked is not checked again (store/known.py).
 """
 
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 LARGEST = 1e9  # of a number in a model: products and sums of such stay finite in what a kernel computes
+_LARGEST_SETTING = 1 << 40
 _BLOCK = 1 << 20  # bytes of texts that are looked at at a time
 _FLOATS = (np.dtype("<f2"), np.dtype("<f4"), np.dtype("<f8"))
 
@@ -34,6 +35,15 @@ def number(value: Any, name: str, least: float = -LARGEST, most: float = LARGEST
     right = isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value <= most
     require(right, f"{name} must be a number from {least:g} to {most:g}")
     return float(value)
+
+
+def settings(values: Any) -> None:
+    """Those of a method that was loaded, and of its parts: a number of any size would be a finite one."""
+    for name, value in values.items():
+        if isinstance(value, dict):
+            settings(value)
+        elif isinstance(value, (int, float)):
+            require(abs(value) <= _LARGEST_SETTING, f"the setting {name} is too large")
 
 
 def array(values: Any, name: str, kinds: Any, *shape: int | None) -> None:

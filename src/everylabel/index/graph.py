@@ -24,7 +24,7 @@ _BLOCK = 8192  # vectors that are looked at at a time
 
 
 def check_graph(data: Any, ids: Any, dim: int, scalar: str, connectivity: int) -> None:
-    """ValueError, or DataError for vectors that are none, unless a graph of these ids and settings is in these bytes."""
+    """ValueError (of vectors: DataError) unless these bytes are a graph of these ids and settings."""
     from everylabel.index.graph_kernels import wrong_node
 
     code, dtype = _SCALARS[scalar]

@@ -66,7 +66,7 @@ class Lists(NamedTuple):
         }
 
     def check(self, n_columns: int, n_nodes: list[int]) -> None:
-        """Of those that were restored: a list for each column and level, of nodes of that level (so many). O(entries)."""
+        """Of those that were restored: a list for each column and level, of that level's nodes (so many)."""
         n_levels, n_entries = len(n_nodes), len(self.nodes)
         checks.offsets(self.starts, "lists of weights", n_entries, n_columns * n_levels)
         checks.numbers(self.scales, "scales of weights", n_levels)

@@ -19,7 +19,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from everylabel import checks
+from everylabel import checks, config
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_in
 from everylabel.errors import ConfigError, DataError, NotFittedError
 from everylabel.methods.calibrate import CALIBRATION_DEPTH, Calibration
@@ -175,6 +175,7 @@ class Method(Described, Fitted):
         kernels index by and compute with is as `_fit` would leave it. See checks.py for the words, and the cost."""
         model = self.model_
         model.check()
+        checks.settings(config.to_dict(model))
         n_labels = len(model.labels_)
         checks.whole(model.n_train_, "n_train")
         checks.whole(model.n_fitted_, "n_fitted", most=n_labels)

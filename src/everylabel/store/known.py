@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -56,7 +55,7 @@ def is_settled(path: Path, manifest: Mapping[str, Any]) -> bool:
 
 
 def _stamp(file: Path) -> tuple[int, ...]:
-    found = os.stat(file)
+    found = file.stat()
     return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev
 
 

@@ -71,8 +71,9 @@ def _value(entry: Entry, arrays: ArrayReader) -> Any:
         return arrays[entry["array"]]
     if "texts" in entry:
         data, offsets = (arrays[name] for name in entry["texts"])
-        if data.dtype.str != "|u1" or offsets.dtype.str != "<i8" or data.ndim != 1 or offsets.ndim != 1 or not len(offsets):
-            raise ValueError("a column of texts is none")
+        checks.array(data, "texts", np.uint8, None)
+        checks.array(offsets, "texts", np.int64, None)
+        checks.require(len(offsets), "a column of texts is none")
         return TextColumn(data, offsets)
     if "csr" in entry:
         data, indices, indptr = (arrays[name] for name in entry["csr"])
