@@ -141,7 +141,8 @@ def _mark(path: Path, opened: _Opened) -> None:
 
 def _spoken(error: Exception) -> str:
     """In one line, and not too long a one."""
-    return " ".join(f"{type(error).__name__ if not str(error) else error}".split())[:300]
+    said = f"{error} is missing" if isinstance(error, KeyError) else str(error) or type(error).__name__
+    return " ".join(said.split())[:300]
 
 
 def _verify(path: Path, manifest: dict[str, Any], *, all_bytes: bool) -> None:

@@ -15,7 +15,7 @@ from everylabel.data.formats import native, vocabulary
 from everylabel.data.formats.delimited import columns_of, table
 from everylabel.data.formats.json_lines import strings
 from everylabel.data.formats.lines import created
-from everylabel.data.formats.rows import Options, Row, Source, Target, split_file, split_files, suffix_of
+from everylabel.data.formats.rows import Options, Row, Source, Target, shown, split_file, split_files, suffix_of
 from everylabel.errors import DataError
 
 NAME = "csv"
@@ -47,8 +47,9 @@ def read_documents(source: Source, split: str) -> Iterator[Row]:
 
 
 def missing_column(file: Path, options: Options, columns: list[str]) -> str:
+    names = ", ".join(name if name.isprintable() and len(name) < 60 else shown(name) for name in columns)
     return (
-        f"{file}: expected a column {options.text_column!r} with the texts, got the columns {', '.join(columns)}; "
+        f"{file}: expected a column {options.text_column!r} with the texts, got the columns {names}; "
         "name it with text_column (and the labels' with label_column)"
     )
 
