@@ -10,6 +10,7 @@ trial. Written to results/hostile.json as it goes; a run that is interrupted goe
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import random
 import tempfile
@@ -115,6 +116,8 @@ def run(n_models: int, n_data: int, work: Path, only: str = "", result: str = "h
 
 
 def main() -> None:
+    logging.getLogger("rdflib").setLevel(logging.CRITICAL)
+    os.environ |= {"TOKENIZERS_PARALLELISM": "false", "EVERYLABEL_THREADS": "1"}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=int, default=100_000, help="cases of all models together")
     parser.add_argument("--data", type=int, default=100_000, help="cases of all data together")

@@ -40,8 +40,8 @@ def _variants() -> Iterator[tuple[str, str, dict[str, Any], Callable[[Method, An
     yield "semantic-ann-changed", "semantic", ann, _changed
 
 
-def made_models(work: Path) -> list[Path]:
-    """A folder each below `work`; those that are there already are not made again. Some minutes."""
+def made_models(work: Path, only: str = "") -> list[Path]:
+    """A folder each below `work`, of all or of one; those that are there already are not made again. Some minutes."""
     os.environ["EVERYLABEL_CACHE"] = str(work / "cache")
     os.environ.setdefault("EVERYLABEL_THREADS", "1")
     tiny, data, folders = work / "tiny", make_toy().train, []
@@ -50,6 +50,8 @@ def made_models(work: Path) -> list[Path]:
         make_tiny_folder(tiny, dim=32)
     for model, name, settings, change in _variants():
         folder = work / "models" / model
+        if only not in ("", model):
+            continue
         if not folder.is_dir():
             print(f"fitting {model}", flush=True)
             method = everylabel.method(name, **with_model(settings, str(tiny / "model"))).fit(data)

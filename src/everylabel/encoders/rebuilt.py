@@ -60,6 +60,8 @@ def rebuilt(state: Mapping[str, Any], weights: Mapping[str, Any]) -> tuple[nn.Mo
     for name, part in (("transformer", found[0]), *((f"heads.{i}", head) for i, head in enumerate(found[1]))):
         shapes |= {f"{name}.{key}": tuple(value.shape) for key, value in part.state_dict().items()}
     given = {key: tuple(np.shape(value)) for key, value in weights.items()}
+    for key, value in weights.items():
+        checks.within(value, key, -_LARGEST, _LARGEST)
     checks.require(shapes == given, "an encoder with other weights than its architecture has")
     with torch.random.fork_rng(devices=[]):  # the first weights are random, and thrown away
         return _parts(settings, state["architecture"], state["heads"], len(weights))

@@ -83,6 +83,14 @@ def about(file: Path) -> dict[str, Any]:
     return {"bytes": file.stat().st_size, "sha256": digest(file)}
 
 
+def read_plain(path: Path) -> dict[str, Any]:
+    """What was learned and is no array."""
+    plain = read_json(path / PLAIN)
+    if not isinstance(plain, dict):
+        raise ModelError(f"{path / PLAIN}: is damaged (no table of values); {RESTORE}")
+    return plain
+
+
 def read_json(file: Path) -> Any:
     """Of a model: nothing in it is NaN or infinite, or nested as deep as no model is."""
     try:

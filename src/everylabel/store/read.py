@@ -20,7 +20,7 @@ from everylabel.errors import ModelError
 from everylabel.registry import method_class
 from everylabel.store import known
 from everylabel.store.arrays import SMALL, SMALL_FILE, ArrayReader
-from everylabel.store.manifest import MANIFEST, PLAIN, RESTORE, digest, read_json, read_manifest
+from everylabel.store.manifest import MANIFEST, PLAIN, RESTORE, digest, read_manifest, read_plain
 from everylabel.store.values import check_values, values_of
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _open(path: Path, manifest: dict[str, Any], verify: bool) -> _Opened:
     try:
         mark = known.mark_of(path, manifest)
         labels = LabelSet.restored(values_of(manifest["labels"], arrays))
-        return _Opened(manifest, labels, read_json(path / PLAIN) | values_of(manifest["state"], arrays), mark)
+        return _Opened(manifest, labels, read_plain(path) | values_of(manifest["state"], arrays), mark)
     except OSError as error:
         raise ModelError(f"{error.filename or path}: cannot be read ({error.strerror or error}); {RESTORE}") from None
     except _NO_FIT as error:

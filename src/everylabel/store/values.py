@@ -56,11 +56,11 @@ def check_values(values: Mapping[str, Any]) -> None:
     """What holds for all values of a kind, whoever has them: ValueError where it does not. Reads all bytes."""
     for key, value in values.items():
         if isinstance(value, np.ndarray):
-            checks.finite(value, key)
+            checks.no_nan(value, key)
         elif isinstance(value, TextColumn):
             value.check(key)
         elif issparse(value):
-            checks.finite(value.data, key)
+            checks.no_nan(value.data, key)
             checks.csr(value, key, is_sorted=getattr(value, "_has_sorted_indices", False))  # as the manifest says
         elif getattr(value, "kind", None) in INDEX_KINDS:
             value.check()
