@@ -30,9 +30,9 @@ _PLAIN = (
     "minilm", "/etc", "../..", "organisation/name", "\ud800", [], {}, [[]], {"a": 1}, [1, 2], _NESTED,
 )  # fmt: skip
 _PIECES = (
-    b"", b"\n", b"\r\n", b"\r", b"\t", b'"', b"'", b"\xef\xbb\xbf", b"\xff\xfe", b"\xff", b"\xed\xa0\x80", b"\x00", b"{",
-    b"}", b"[" * 50, b"[" * 100_000, b'{"a":' * 5_000, b'{"text": null}\n', b'{"id": 1e999}\n', b"-1", b":", b",", b";",
-    b"0:1", b"null", b"NaN", b"9" * 25, b"9" * 5_000, b"1 1 1\n", b"99999999999 99999999999 99999999999\n", b" ",
+    b"", b"\n", b"\r\n", b"\r", b"\t", b'"', b"'", b"\xef\xbb\xbf", b"\xff\xfe", b"\xff", b"\xed\xa0\x80", b"\x00",
+    b"{", b"}", b"[" * 50, b"[" * 100_000, b'{"a":' * 5_000, b'{"text": null}\n', b'{"id": 1e999}\n', b"-1", b":", b",",
+    b";", b"0:1", b"null", b"NaN", b"9" * 25, b"9" * 5_000, b"1 1 1\n", b"99999999999 99999999999 99999999999\n", b" ",
     b"1e999", b"<x>", b"\x1f\x8b\x08", b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xae", b"\x1b[2J", b"PK\x03\x04",
     b"PAR1", b"@prefix : <x> .", b"<!DOCTYPE a [<!ENTITY b 'c'>]>", b"\\", b"\\u0000", b"\\ud800", b"=cmd()",
     b"a" * 70_000,

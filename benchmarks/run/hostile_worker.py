@@ -4,6 +4,7 @@ each ended. When it dies, by a signal or because it does not answer, that is a f
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import random
@@ -77,6 +78,7 @@ def _work(name: str, trial: Trial, clean: Callable[[], None], first: int, last: 
     """In the child, which ends here."""
     code = 1
     try:
+        faulthandler.disable()
         signal.signal(signal.SIGALRM, _too_slow)
         clean()
         _forget_peak()

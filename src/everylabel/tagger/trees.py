@@ -194,8 +194,6 @@ def _fields(tree: str) -> dict[str, str]:
 
 def _numbers(tree: dict[str, str], key: str, kind: Any) -> Any:
     """A tree of one leaf has no nodes."""
-    return (
-        np.array(tree.get(key, "").split(), kind)
-        if tree.get("num_leaves") != "1" or key == "leaf_value"
-        else (np.empty(0, kind))
-    )
+    if tree.get("num_leaves") == "1" and key not in ("leaf_value", "shrinkage"):
+        return np.empty(0, kind)
+    return np.array(tree.get(key, "").split(), kind)
