@@ -25,7 +25,7 @@ import numpy as np
 
 from benchmarks.record import WORK, read_result, write_result
 from benchmarks.run.hostile_data import data_sets, read_all
-from benchmarks.run.hostile_models import TEXTS, made_models
+from benchmarks.run.hostile_models import TEXTS, made_models, share_of
 from benchmarks.run.hostile_mutations import Model, mutated_data
 from benchmarks.run.hostile_worker import (
     REFUSED,
@@ -104,7 +104,11 @@ def run(n_models: int, n_data: int, work: Path, only: str = "", result: str = "h
     save = partial(write_result, result, found, COMMAND) if result else lambda: None
     todo: list[tuple[str, str, Callable[[Path], Trials], int]] = []
     models, data = made_models(work), data_sets()
-    todo += [("models", path.name, partial(model_trial, path), -(-n_models // len(models))) for path in models]
+    shares = {path: share_of(path.name) for path in models}
+    for path in models:
+        todo.append(
+            ("models", path.name, partial(model_trial, path), -(-n_models * shares[path] // sum(shares.values())))
+        )
     todo += [("data", name, partial(data_trial, *one), -(-n_data // len(data))) for name, one in data.items()]
     for part, name, make, n in todo:
         known = found[part].setdefault(name, {})

@@ -22,7 +22,8 @@ import numpy as np
 from everylabel.errors import EverylabelError
 
 REFUSED, RIGHT = "refused", "right"  # all other outcomes are finds
-_ALARM, _SILENCE = 20.0, 60.0  # seconds: of a trial, and until a process that says nothing is ended
+_ALARM = 20.0  # seconds of processor time of a trial
+_SILENCE = 300.0  # seconds until a process that says nothing is ended
 _ROOM = 4 << 30  # bytes of address space more than a clean trial: who asks for more is refused by the system
 _TIMES = 2.0  # a clean trial's memory
 
@@ -79,7 +80,7 @@ def _work(name: str, trial: Trial, clean: Callable[[], None], first: int, last: 
     code = 1
     try:
         faulthandler.disable()
-        signal.signal(signal.SIGALRM, _too_slow)
+        signal.signal(signal.SIGPROF, _too_slow)
         clean()
         _forget_peak()
         clean()
@@ -100,7 +101,7 @@ def _work(name: str, trial: Trial, clean: Callable[[], None], first: int, last: 
 
 
 def _outcome(trial: Trial, rng: random.Random) -> str:
-    signal.setitimer(signal.ITIMER_REAL, _ALARM)
+    signal.setitimer(signal.ITIMER_PROF, _ALARM)
     try:
         trial(rng)
         return RIGHT
@@ -114,7 +115,7 @@ def _outcome(trial: Trial, rng: random.Random) -> str:
     except BaseException as error:
         return f"{type(error).__name__}: {error}"[:300]
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def _too_slow(_number: int, _frame: Any) -> None:
