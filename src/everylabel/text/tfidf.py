@@ -179,6 +179,7 @@ class Tfidf:
         checks.utf8(names, "names of words")
         n_names = int((names == ord("\n")).sum()) + (len(names) > 0)
         checks.require(n_names == self.n_terms, f"{n_names} names for {self.n_terms} words")
+        checks.require(len(self._table) >= self.n_terms, "words without a place")  # made now: it fails now or never
 
     def _count(self, texts: Texts, run: Run) -> Any:
         """Hash, document frequency, and one occurrence (document, span) of every n-gram. One table a thread."""
