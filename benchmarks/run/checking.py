@@ -59,7 +59,7 @@ def lists(megabytes: int) -> Method:
 def vectors(megabytes: int, index: Any) -> Method:
     """Label texts by their meaning."""
     method = small("semantic", encoder={"lexical": 64})
-    dim = method.model_.tower_.index.dim  # type: ignore[attr-defined]
+    dim = method.model_.tower_.index.dim
     n, rng = megabytes * 1_000_000 // 4 // dim, np.random.default_rng(0)
     made = index(dim)
     own = rng.standard_normal((n, dim), np.float32)

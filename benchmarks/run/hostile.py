@@ -101,7 +101,11 @@ def run(n_models: int, n_data: int, work: Path, only: str = "", result: str = "h
     found: dict[str, Any] = {"models": {}, "data": {}}
     if result and (kept := read_result(result)):
         found |= {part: kept[part] for part in found}
-    save = partial(write_result, result, found, COMMAND) if result else lambda: None
+
+    def save() -> None:
+        if result:
+            write_result(result, found, COMMAND)
+
     todo: list[tuple[str, str, Callable[[Path], Trials], int]] = []
     models, data = made_models(work), data_sets()
     shares = {path: share_of(path.name) for path in models}

@@ -25,7 +25,7 @@ _DTYPES = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2",
 _NESTED: Any = 0
 for _ in range(200):
     _NESTED = [_NESTED]
-_PLAIN = (
+_PLAIN: tuple[Any, ...] = (
     None, True, False, 0, 1, -1, 2, 10**6, 10**12, 2**63, 10**30, -(10**12), 0.5, -0.5, 1e308, "", "x", "static",
     "minilm", "/etc", "../..", "organisation/name", "\ud800", [], {}, [[]], {"a": 1}, [1, 2], _NESTED,
 )  # fmt: skip
@@ -189,7 +189,12 @@ def _entry(rng: random.Random, manifest: Any, plain: Any, files: dict[str, bytea
                 plain[key] = rng.choice(_PLAIN)
                 del entries[key]
         case _:
-            kinds = [{"index": rng.choice(("exact", "ann", "tree")), "file": rng.choice([*files, PLAIN])}, {}, None, []]
+            kinds: list[Any] = [
+                {"index": rng.choice(("exact", "ann", "tree")), "file": rng.choice([*files, PLAIN])},
+                {},
+                None,
+                [],
+            ]
             entries[key] = rng.choice(kinds)
 
 
@@ -233,7 +238,7 @@ def _change_inside(value: Any, rng: random.Random, deepest: int = 8) -> None:
     else:
         return
     old = value[key]
-    near = [old + 1, old - 1, -old, 2 * old] if isinstance(old, (int, float)) else []
+    near: list[Any] = [old + 1, old - 1, -old, 2 * old] if isinstance(old, (int, float)) else []
     near += [old + "x", old[:-1], old[::-1]] if isinstance(old, str) else []
     match rng.randrange(4):
         case 0 if near:

@@ -167,7 +167,7 @@ def test_settings_that_would_open_something_are_left_out(trained: Callable[[], d
 def test_crafted_rows_of_static_embeddings_are_refused(made_folder: Path, changes: Any, message: str) -> None:
     config = EncoderConfig(teacher=str(made_folder))
     encoder = load_encoder(config)
-    state = {"fingerprint": "trained", "base": encoder.fingerprint}
+    state: dict[str, Any] = {"fingerprint": "trained", "base": encoder.fingerprint}
     state |= {"trained_tokens": np.array([7], np.int32), "trained_rows": np.ones((1, encoder.dim), np.float32)}
     restore_encoder(config, state)
     with pytest.raises(ValueError, match=message):

@@ -149,7 +149,12 @@ def checked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """Grows with each model whose contents are looked at."""
     found: list[str] = []
     real = store.read._check_parts
-    monkeypatch.setattr(store.read, "_check_parts", lambda opened: found.append("checked") or real(opened))
+
+    def noted(opened: Any) -> None:
+        found.append("checked")
+        real(opened)
+
+    monkeypatch.setattr(store.read, "_check_parts", noted)
     monkeypatch.setattr(known, "_TICK", -1)  # files of a test are always fresh
     monkeypatch.setenv("EVERYLABEL_CACHE", str(tmp_path / "cache"))
     return found

@@ -56,7 +56,7 @@ def rebuilt(state: Mapping[str, Any], weights: Mapping[str, Any]) -> tuple[nn.Mo
     checks.require(isinstance(settings, dict) and isinstance(state["heads"], list), "an encoder without settings")
     with torch.device("meta"):  # nothing is allocated
         found = _parts(settings, state["architecture"], state["heads"], len(weights))
-    shapes = {}
+    shapes: dict[str, tuple[int, ...]] = {}
     for name, part in (("transformer", found[0]), *((f"heads.{i}", head) for i, head in enumerate(found[1]))):
         shapes |= {f"{name}.{key}": tuple(value.shape) for key, value in part.state_dict().items()}
     given = {key: tuple(np.shape(value)) for key, value in weights.items()}

@@ -70,7 +70,7 @@ def require_known_parts(tokenizer_json: Any) -> str:
             checks.require(pattern in _PATTERNS, f"a {part} with an unknown pattern")
             waiting += [item for item in own.values() if isinstance(item, dict) and "type" in item]
             waiting += [item for items in own.values() if isinstance(items, list) for item in items if _is_part(item)]
-    return tokenizer_json
+    return str(tokenizer_json)
 
 
 def _is_part(item: Any) -> bool:

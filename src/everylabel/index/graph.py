@@ -16,7 +16,11 @@ from everylabel.index.checks import checked_vectors
 
 _MAGIC, _MAJOR = b"usearch", 2
 _METRIC, _KEY, _SLOT = ord("i"), 14, 15  # inner product, 64-bit keys, 32-bit places of nodes
-_SCALARS = {"i8": (23, np.dtype("i1")), "f16": (12, np.dtype("<f2")), "f32": (11, np.dtype("<f4"))}
+_SCALARS: dict[str, tuple[int, Any]] = {
+    "i8": (23, np.dtype("i1")),
+    "f16": (12, np.dtype("<f2")),
+    "f32": (11, np.dtype("<f4")),
+}
 _HEAD, _ABOUT = 64, 40  # bytes
 _NODE = 10  # bytes of a key and a level
 _REMOVED = (1 << 64) - 1  # the key of a node that was removed

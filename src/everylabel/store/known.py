@@ -51,7 +51,7 @@ def remember(mark: str) -> None:
 def is_settled(path: Path, manifest: Mapping[str, Any]) -> bool:
     """Were all files written long enough ago that a change to one would be seen?"""
     newest = max((path / name).stat().st_ctime_ns for name in (MANIFEST, *manifest["files"]))
-    return time.time_ns() - newest > _TICK
+    return bool(time.time_ns() - newest > _TICK)
 
 
 def _stamp(file: Path) -> tuple[int, ...]:

@@ -43,8 +43,8 @@ def _has_place(place: Any, files: Mapping[str, Any]) -> bool:
         return False
     if not isinstance(shape, list) or len(shape) > _MOST_AXES or not all(map(is_count, (*shape, offset))):
         return False
-    size = DTYPES[dtype]
-    return bool(offset % size == 0 and offset + size * math.prod(shape) <= files[file]["bytes"])
+    size, first = DTYPES[dtype], int(offset or 0)
+    return bool(first % size == 0 and first + size * math.prod(shape) <= files[file]["bytes"])
 
 
 def _is_entry(entry: Any, files: Mapping[str, Any], arrays: Mapping[str, Any]) -> bool:

@@ -151,7 +151,7 @@ class Blend:
         about, trees = state["about"], strip_prefix(state, "trees")
         seen, unseen, added = (Line(*line) for line in about["lines"])
         rare, lift = about["weights"]
-        read = {"trees": Trees.restored(trees)} if trees else {}
+        read: dict[str, Any] = {"trees": Trees.restored(trees)} if trees else {}
         numbers = {key: about[key] for key in ("gains", "n_documents", "every")}
         return cls(seen=seen, unseen=unseen, added=added, rare_weight=rare, unseen_lift=lift, **numbers, **read)
 
