@@ -73,7 +73,7 @@ def test_the_user_may_allow_it(made_folder: Path, monkeypatch: pytest.MonkeyPatc
         restore_encoder(encoder.config, encoder.state())
     monkeypatch.setenv(VARIABLE, "1")
     np.testing.assert_array_equal(restore_encoder(encoder.config, encoder.state()).encode(TEXTS), encoder.encode(TEXTS))
-    with pytest.raises(ModelError, match="another .* encoder"):
+    with pytest.raises(ModelError, match=r"another .* encoder"):
         restore_encoder(encoder.config, {"fingerprint": "0" * 64})
 
 
