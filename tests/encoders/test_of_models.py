@@ -12,7 +12,11 @@ import numpy as np
 import pytest
 import torch
 from tests.encoders.conftest import WORDS
+from tests.store.crafting import resign
 
+import everylabel
+from everylabel import store
+from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
 from everylabel.encoders import pretrained
 from everylabel.encoders.base import EncoderConfig
 from everylabel.encoders.build import load_encoder, restore_encoder
@@ -180,3 +184,28 @@ def test_an_embedding_has_a_row_for_each_token(made_folder: Path) -> None:
     restore_encoder(encoder.config, state | {"embedding": np.ones((encoder.tokenizer.n_ids, 4), np.float32)})
     with pytest.raises(ValueError, match="more tokens than embeddings"):
         restore_encoder(encoder.config, state | {"embedding": np.ones((len(WORDS), 4), np.float32)})
+
+
+def test_a_model_that_names_an_encoder_is_loaded_without_network(
+    made_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the manifest on: a right checksum, and a name that its writer chose."""
+    labels = LabelSet.of([Label("a", "fish"), Label("b", "law")])
+    settings = {"encoder": {"kind": str(made_folder), "trainable": False}}
+    method = everylabel.method("semantic", **settings).fit(Dataset(Documents.of(TEXTS), labels))
+    method.save(tmp_path / "model")
+    expected = method.rank(TEXTS, 2)
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise AssertionError("a model must not do that")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    config = store.read_manifest(tmp_path / "model")["config"]
+    for name in ("organisation/name", "/etc"):
+        resign(tmp_path / "model", config=config | {"encoder": config["encoder"] | {"kind": name}})
+        found = everylabel.load(tmp_path / "model").rank(TEXTS, 2)  # by its content, which was fitted with here
+        np.testing.assert_array_equal(found.scores, expected.scores)
+    monkeypatch.setenv("EVERYLABEL_CACHE", str(tmp_path / "another machine"))
+    with pytest.raises(ModelError, match="nothing was fitted with it here"):
+        everylabel.load(tmp_path / "model")
