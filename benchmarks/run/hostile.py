@@ -18,6 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,8 @@ Trials = tuple[Callable[[random.Random], None], Callable[[], None]]
 def model_trial(folder: Path, scratch: Path) -> Trials:
     """(a trial of this model with changes, one without)."""
     model = Model(folder)
+    for library in ("torch", "transformers", "sentence_transformers"):  # or a changed setting would import them
+        import_module(library)
 
     def used(files: dict[str, bytes]) -> None:
         from everylabel import load

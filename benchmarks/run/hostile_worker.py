@@ -26,6 +26,7 @@ _ALARM = 20.0  # seconds of processor time of a trial
 _SILENCE = 300.0  # seconds until a process that says nothing is ended
 _ROOM = 4 << 30  # bytes of address space more than a clean trial: who asks for more is refused by the system
 _TIMES = 2.0  # a clean trial's memory
+_AT_ONCE = 500  # cases of one process: what it remembers of each is not what a case takes
 
 Trial = Callable[[random.Random], None]
 """Does one; an EverylabelError is a refusal."""
@@ -46,18 +47,19 @@ def trials(name: str, trial: Trial, clean: Callable[[], None], first: int, last:
     clean()
     case = first
     while case < last:
+        end = min(case + _AT_ONCE, last)
         reader, writer = os.pipe()
         child = os.fork()
         if child == 0:
             os.close(reader)
-            _work(name, trial, clean, case, last, writer)
+            _work(name, trial, clean, case, end, writer)
         os.close(writer)
         for outcome in _heard(reader, child):
             yield outcome
             case = outcome.case + 1
         os.close(reader)
         _, status = os.waitpid(child, 0)
-        if case < last:
+        if case < end:
             how = f"signal {signal.Signals(os.WTERMSIG(status)).name}" if os.WIFSIGNALED(status) else f"exit {status}"
             yield Outcome(case, how, 0.0)
             case += 1
