@@ -302,8 +302,8 @@ def _ends(sizes: LongArray) -> LongArray:
 def checked_rows(rows: Rows, n: int) -> LongArray:
     """As an array, from 0 on; those below 0 count from the end."""
     if isinstance(rows, range):
-        if len(rows) and not (-n <= min(rows) and max(rows) < n):  # before so many numbers are made
-            raise IndexError(f"there are {n} rows; got {min(rows)} to {max(rows)}")
+        if rows and not all(-n <= end < n for end in (rows[0], rows[-1])):  # before so many numbers are made
+            raise IndexError(f"there are {n} rows; got {rows[0]} to {rows[-1]}")
         at = np.arange(rows.start, rows.stop, rows.step, dtype=np.int64)
     else:
         at = np.asarray(rows, np.int64)
