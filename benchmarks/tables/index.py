@@ -8,12 +8,23 @@ from __future__ import annotations
 import re
 
 from benchmarks.record import RESULTS
-from benchmarks.tables import hostile, house, many_labels, speed, tagger, unseen_labels, with_pairs, without_pairs
+from benchmarks.tables import (
+    hostile,
+    hostile_writers,
+    house,
+    many_labels,
+    prior,
+    speed,
+    tagger,
+    unseen_labels,
+    with_pairs,
+    without_pairs,
+)
 from benchmarks.tables.markdown import Page, section, table
 
-PAGES = tuple(
-    module.PAGE for module in (tagger, with_pairs, without_pairs, unseen_labels, speed, many_labels, hostile, house)
-)
+_HOSTILE = (hostile, hostile_writers)
+_MODULES = (tagger, with_pairs, without_pairs, prior, unseen_labels, speed, many_labels, house, *_HOSTILE)
+PAGES = tuple(module.PAGE for module in _MODULES)
 
 
 def index_text() -> str:
@@ -27,7 +38,8 @@ def index_text() -> str:
     topics = section(
         "Topics",
         table(["page", "about", "measured by"], [index_row(page) for page in texts]),
-        "`NAME` above is `python -m benchmarks.run.NAME --data DIR` (`debian`, `label_index`, `hostile` and `checking` "
+        "`NAME` above is `python -m benchmarks.run.NAME --data DIR` (`debian`, `checking`, `hostile`, "
+        "`hostile_writers` and `label_index` "
         "without `--data`).",
     )
     contents = section("What is where", "\n".join(contents_line(page, text) for page, text in texts.items()))

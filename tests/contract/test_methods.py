@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import math
 import shutil
 import tomllib
 from pathlib import Path
@@ -21,6 +22,7 @@ from everylabel.errors import ConfigError, DataError, NotFittedError
 from everylabel.methods.base import Method
 from everylabel.methods.calibrate import Calibration
 from everylabel.registry import method_class
+from everylabel.run import QUIET, Run
 from everylabel.store import read_manifest
 from everylabel.types import Ranking
 
@@ -267,6 +269,27 @@ class BrokenError(Exception):
     """What a test breaks."""
 
 
+class Stopping:
+    """Hears of progress, and presses Ctrl-C after so many times."""
+
+    def __init__(self, after: float = math.inf) -> None:
+        self.after, self.heard = after, 0
+
+    def start(self, *_: object) -> None:
+        self.say()
+
+    def advance(self, *_: object) -> None:
+        self.say()
+
+    def finish(self, *_: object) -> None:
+        """Not here: it is told of the end of what was stopped, too."""
+
+    def say(self, *_: object) -> None:
+        self.heard += 1
+        if self.heard >= self.after:
+            raise KeyboardInterrupt
+
+
 def broken(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> None:
     """The work is done, and fails at its end."""
     usual = getattr(owner, name)
@@ -338,20 +361,27 @@ def test_a_change_that_fails_leaves_everything_as_it_was(fitted: Method, toy: An
     assert_identical(method.add_labels(birds).rank(["penguin colony"], 20), expected)  # again, and it works
 
 
-def test_a_fit_that_fails_leaves_the_method_as_it_was(new: Fit, toy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    method, other = new(), new().fit(toy.train.subset(range(60)))
-    model, before = other.model_, other.rank(toy.double, 5)
+def test_a_fit_that_fails_leaves_the_method_as_it_was(new: Fit, toy: Any, tmp_path: Path) -> None:
+    """Half-way by Ctrl-C, and at its end: unfitted, or as it was fitted before."""
+    heard, method, settings = Stopping(), new(), config.to_dict(new())
+    other = new().fit(toy.train, run=Run(reporter=heard))
+    model, before, content = other.model_, other.rank(toy.double, 5), content_of(other, tmp_path)
     fit = "_fit_and_blend" if hasattr(type(method), "_fit_and_blend") else "_fit"
-    broken(monkeypatch, type(method), fit)
-    with pytest.raises(BrokenError):
-        method.fit(toy.train)
-    with pytest.raises(NotFittedError, match="not fitted yet"):
-        method.rank(["text"])
+    half_way = [Run(reporter=Stopping(after=n)) for n in (1, heard.heard // 2) if 0 < n <= heard.heard]
+    with pytest.MonkeyPatch.context() as patch:
+        broken(patch, type(method), fit)
+        for run in (*half_way, QUIET):
+            for one in (method, other):
+                with pytest.raises(BrokenError if run is QUIET else KeyboardInterrupt):
+                    one.fit(toy.train, run=run)
+    for use in (lambda: method.rank(["text"]), lambda: method.save(tmp_path / "model"), method.state):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            use()
     assert not hasattr(method, "labels_")
-    with pytest.raises(BrokenError):
-        other.fit(toy.train)
     assert other.model_ is model
+    assert config.to_dict(method) == config.to_dict(other) == settings
     assert_identical(other.rank(toy.double, 5), before)
+    assert content_of(other, tmp_path) == content
 
 
 def test_before_fit_there_is_nothing(new: Fit, tmp_path: Path) -> None:

@@ -87,6 +87,7 @@ def columns(said: dict[str, dict[int, tuple[int, float]]], label: int, counts: A
         "best rank": min(ranks.values()),
         "mean rank": float(np.mean(asked or list(ranks.values()))),
         "name words": names[label],
+        "prior": np.nan,  # nobody has given one
     }
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import Data, Json, Model, OnBadRow, Plots, Quiet, Split
+from everylabel.cli.options import Data, Json, Layout, Model, OnBadRow, Plots, Quiet, Split
 from everylabel.cli.output import draw, note, print_json
 from everylabel.cli.progress import progress
 
 
 @guarded
+@ungrouped
 def evaluate(
     model: Model,
     data: Data,
+    *,
     split: Split = "test",
     json: Json = False,
     plots: Plots = None,
+    layout: Layout,
     on_bad_row: OnBadRow = "error",
     quiet: Quiet = False,
 ) -> None:
@@ -33,10 +37,10 @@ def evaluate(
     from everylabel.workflow.pictures import ready_to_draw
 
     if plots is not None:
-        ready_to_draw()
+        ready_to_draw(plots)
     with progress(quiet) as run:
         method = load(model)
-        dataset = load_dataset(data, split, on_bad_row=on_bad_row, run=run)
+        dataset = load_dataset(data, split, on_bad_row=on_bad_row, run=run, **layout.keywords)
         result = evaluate_model(method, dataset, run=run)
         diagnostics = diagnostics_of(method, dataset)
     truth, scores = result.truth, result.scores

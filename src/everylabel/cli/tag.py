@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import Model, OnBadRow, Quiet
+from everylabel.cli.options import Layout, Model, OnBadRow, Quiet
 from everylabel.cli.output import is_terminal, note, print_json, print_table
 from everylabel.cli.progress import progress
 
@@ -19,19 +20,22 @@ if TYPE_CHECKING:
     from everylabel.run import Run
 
 BATCH = 256
+WHOLE_ALREADY = (".md", ".pdf", ".docx")
 
 
 @guarded
+@ungrouped
 def tag(
     model: Model,
     file: Annotated[
         Path | None,
         typer.Argument(
             metavar="[FILE|-]",
-            help="JSON lines of documents, plain text (a line is a document), or a data folder; gzip too. "
-            "Without FILE, or with -, the standard input.",
+            help="JSON lines of documents, plain text (.txt: a line is a document), CSV, a .md, .pdf or .docx file, "
+            "a folder of such or of data; gzip too. Without FILE, or with -, the standard input.",
         ),
     ] = None,
+    *,
     k: Annotated[int, typer.Option("--k", "-k", min=1, help="How many labels, at most.")] = 10,
     threshold: Annotated[
         float | None,
@@ -46,6 +50,7 @@ def tag(
         str | None, typer.Option("--split", metavar="NAME", help="Part of a data folder. [default: test]")
     ] = None,
     whole: Annotated[bool, typer.Option("--whole", help="The whole input is one text, not a text a line.")] = False,
+    layout: Layout,
     on_bad_row: OnBadRow = "error",
     quiet: Quiet = False,
 ) -> None:
@@ -75,22 +80,28 @@ def tag(
         progress(quiet or is_terminal()) as run,  # tables and bars would mix on one screen
         run.task("tagging") as advance,
     ):
-        for documents in _batches(source, split, whole, on_bad_row, 1 if typing else BATCH, run):
+        for documents in _batches(source, split, whole, on_bad_row, 1 if typing else BATCH, run, layout):
             show(documents, tag_documents(method, documents, cut, explain=explain))
             advance(len(documents))
 
 
 def _batches(
-    source: Path | None, split: str | None, whole: bool, on_bad_row: Literal["error", "skip"], size: int, run: Run
+    source: Path | None,
+    split: str | None,
+    whole: bool,
+    on_bad_row: Literal["error", "skip"],
+    size: int,
+    run: Run,
+    layout: Layout,
 ) -> Iterator[Documents]:
     from everylabel.data import stream_documents, whole_text
 
     stream = sys.stdin.buffer if source is None else source
-    if whole:
+    if whole and layout.format is None and (source is None or source.suffix.lower() not in WHOLE_ALREADY):
         yield whole_text(stream)
         return
     part = (split or "test") if source is not None and source.is_dir() else None
-    yield from stream_documents(stream, part, size=size, on_bad_row=on_bad_row, run=run)
+    yield from stream_documents(stream, part, size=size, on_bad_row=on_bad_row, run=run, **layout.keywords)
 
 
 def _print_lines(documents: Documents, found: list[list[dict[str, Any]]]) -> None:

@@ -99,6 +99,8 @@ def read_json(file: Path) -> Any:
     except (ValueError, RecursionError) as error:
         what = "not JSON" if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError)) else error
         raise ModelError(f"{file}: is damaged ({what}); {RESTORE}") from None
+    except OSError as error:
+        raise ModelError(f"{file}: cannot be read ({error.strerror or error}); {RESTORE}") from None
     return value
 
 

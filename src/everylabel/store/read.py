@@ -8,26 +8,23 @@ meanwhile is opened again: what is loaded is the old one or the new one.
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from everylabel import config
-from everylabel.atomic import clear, is_moving
 from everylabel.data.labels import LabelSet
 from everylabel.errors import ModelError
 from everylabel.registry import method_class
 from everylabel.store import known
 from everylabel.store.arrays import SMALL, SMALL_FILE, ArrayReader
 from everylabel.store.manifest import MANIFEST, PLAIN, RESTORE, digest, read_manifest, read_plain
+from everylabel.store.steady import steadily
 from everylabel.store.values import check_values, values_of
 
 if TYPE_CHECKING:
     from everylabel.methods.base import Method, State
 
-TRIES = 100  # each time the model was replaced while it was being opened
-_WAIT, _LONGEST = 0.01, 3.0  # seconds, for a model that is away while it is replaced
 _NO_FIT = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 
 
@@ -50,7 +47,7 @@ def load(path: str | Path, *, verify: bool = False) -> Method:
     below a second a GB; with `verify` a sha256 of all bytes, each time.
     """
     path = Path(path)
-    opened = _opened(path, verify)
+    opened = steadily(path, lambda: _open(path, read_manifest(path), verify))
     is_known = known.is_known(opened.mark)
     try:
         method = config.build(method_class(opened.manifest["method"]), opened.manifest["config"])
@@ -70,45 +67,14 @@ def load(path: str | Path, *, verify: bool = False) -> Method:
 def check(path: str | Path) -> Checked:
     """Compare every file with its checksum. Reads all bytes."""
     path = Path(path)
-    manifest = _manifest(path)
-    for _ in range(TRIES):
-        try:
-            _verify(path, manifest, all_bytes=True)
-            break
-        except ModelError:
-            before, manifest = manifest, _manifest(path)
-            if manifest == before:
-                raise
-    files = manifest["files"]
-    return Checked(1 + len(files), (path / MANIFEST).stat().st_size + sum(file["bytes"] for file in files.values()))
 
+    def read() -> Checked:
+        manifest = read_manifest(path)
+        _verify(path, manifest, all_bytes=True)
+        files = manifest["files"]
+        return Checked(1 + len(files), (path / MANIFEST).stat().st_size + sum(file["bytes"] for file in files.values()))
 
-def _opened(path: Path, verify: bool) -> _Opened:
-    manifest = _manifest(path)
-    for _ in range(TRIES):
-        try:
-            return _open(path, manifest, verify)
-        except ModelError:
-            before, manifest = manifest, _manifest(path)
-            if manifest == before:
-                raise
-    raise ModelError(f"{path}: is replaced again and again while it is being opened; try again when that has ended")
-
-
-def _manifest(path: Path) -> dict[str, Any]:
-    """What there is now. A model that a killed writer has moved away comes back; for a living one we wait."""
-    target, until = path.resolve(), time.monotonic() + _LONGEST
-    while True:
-        if not (path / MANIFEST).is_file():
-            clear(target)
-            while not path.exists() and is_moving(target) and time.monotonic() < until:
-                time.sleep(_WAIT)
-        try:
-            return read_manifest(path)
-        except (FileNotFoundError, ModelError):  # it was there a moment ago, or is being moved again
-            if time.monotonic() >= until or not is_moving(target):
-                return read_manifest(path)
-            time.sleep(_WAIT)
+    return steadily(path, read)
 
 
 def _open(path: Path, manifest: dict[str, Any], verify: bool) -> _Opened:

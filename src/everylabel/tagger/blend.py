@@ -28,7 +28,7 @@ from everylabel.metrics.ranking import find_hits, inverse_propensity, ndcg, psp,
 from everylabel.parallel import n_threads
 from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
-from everylabel.tagger.candidates import ADDED, EXPERT_COLUMNS, SHARED_COLUMNS, CandidateTable
+from everylabel.tagger.candidates import ADDED, EXPERT_COLUMNS, PRIOR, SHARED_COLUMNS, CandidateTable
 from everylabel.tagger.trees import Trees
 from everylabel.types import Csr, FloatArray, LongArray, Ranking
 from everylabel.vectors import logistic
@@ -104,7 +104,7 @@ class Blend:
 
     def margins(self, table: CandidateTable) -> Doubles:
         if self.trees is None or len(table.labels) == 0:
-            return starts(table)
+            return without_trees(table)
         return with_ranks(self.trees.sums(table.columns), table)
 
     def scores(self, table: CandidateTable, counts: LongArray) -> FloatArray:
@@ -173,6 +173,12 @@ def starts(table: CandidateTable) -> Doubles:
     return -table.shared("mean rank").astype(np.float64)
 
 
+def without_trees(table: CandidateTable) -> Doubles:
+    """What decides where there is too little to learn from: other corpora, and the experts' ranks."""
+    prior = table.shared(PRIOR).astype(np.float64)
+    return np.where(np.isnan(prior), 0, prior) + starts(table)
+
+
 def with_ranks(trees: Doubles, table: CandidateTable) -> Doubles:
     """The trees' margins and what the experts' ranks say beside them. The trees know hidden labels only; ranks among
     labels without training documents hold for those that nobody has used as well."""
@@ -194,7 +200,7 @@ def learn(
 
     `counts`: training documents of each label in all data; `names`: of the columns.
     """
-    margins, hits = starts(data.table), data.hits
+    margins, hits = without_trees(data.table), data.hits
     blend = Blend(n_documents=data.table.n_documents, every=every)
     if data.table.n_documents >= LEAST_DOCUMENTS and hits.sum() >= LEAST_HITS:
         with run.task("blend", 3) as advance:
@@ -285,7 +291,7 @@ def _directions(n_columns: int) -> list[int]:
     """A higher score, or a better rank, never makes a label worse: what holds for documents of any kind."""
     n_experts = (n_columns - len(SHARED_COLUMNS)) // len(EXPERT_COLUMNS)
     experts = [{"score": 1, "rank": -1, "gap": 1}[column] for column in EXPERT_COLUMNS] * n_experts
-    shared = {"agreement": 1, "best rank": -1, "mean rank": -1, "rank among unseen": -1}
+    shared = {"agreement": 1, "best rank": -1, "mean rank": -1, "rank among unseen": -1, PRIOR: 1}
     return experts + [shared.get(name, 0) for name in SHARED_COLUMNS]
 
 

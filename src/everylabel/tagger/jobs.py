@@ -22,6 +22,7 @@ from everylabel.run import Run
 from everylabel.tagger import job_cache
 from everylabel.tagger.experts import fit_expert, new_expert, opinions
 from everylabel.tagger.job_cache import FittedJob, RankingsByRehearsal
+from everylabel.tagger.prior import prior_among
 from everylabel.tagger.rehearsal import Rehearsal
 from everylabel.text.views import Views
 from everylabel.types import Ranking
@@ -76,17 +77,21 @@ def run_job(job: Job, dataset: Dataset, rehearsals: Sequence[Rehearsal], run: Ru
     if job.rehearsal == WHOLE:
         expert = fit_expert(job.new_expert(), dataset, own)
         rankings = {
-            i: opinions({job.name: rehearsing(expert, one)}, Views.in_run(one.held.documents, run))
+            i: _asked(job.name, rehearsing(expert, one), one, run)
             for i, one in enumerate(rehearsals)
             if answers_whole(job.name, one)
         }
     else:
         one = rehearsals[job.rehearsal]
         expert = fit_expert(job.new_expert(), one.train, own)
-        rankings = {job.rehearsal: opinions({job.name: expert}, Views.in_run(one.held.documents, run))}
+        rankings = {job.rehearsal: _asked(job.name, expert, one, run)}
     result = FittedJob(expert if job.rehearsal == WHOLE else None, rankings, run.clock() - started)
     job_cache.write(job.label, cache_key(job, len(rehearsals)), result, run)
     return result
+
+
+def _asked(name: str, expert: Method, rehearsal: Rehearsal, run: Run) -> dict[str, Ranking]:
+    return opinions({name: expert}, Views.in_run(rehearsal.held.documents, run), prior_among([expert]))
 
 
 def rehearsing(expert: Method, rehearsal: Rehearsal) -> Method:

@@ -61,13 +61,16 @@ class Plan:
 
     def lines(self) -> list[str]:
         """For people."""
-        names = [*self.names, *(choice.name for choice in self.spare), *(name for name, _ in self.left_out)]
-        width = max(map(len, names), default=0)
+        missing: dict[str, list[str]] = {}  # by the reason, so that each is said once
+        for name, why in self.left_out:
+            missing.setdefault(why, []).append(name)
+        alone = [names[0] for names in missing.values() if len(names) == 1]
+        width = max(map(len, [*self.names, *(choice.name for choice in self.spare), *alone]), default=0)
         return [
             f"plan: {self.reason}",
             *(f"  {c.name:{width}}  {c.why} (about {spoken(c.seconds)})" for c in self.experts),
             *(f"  {c.name:{width}}  if time is left: {c.why} (about {spoken(c.seconds)})" for c in self.spare),
-            *(f"  {name:{width}}  left out: {why}" for name, why in self.left_out),
+            *(f"  {', '.join(names):{width}}  left out: {why}" for why, names in missing.items()),
             f"  {REHEARSED[self.rehearsal]}",
             f"  time: about {spoken(self.seconds)} of a budget of {spoken(self.budget)}",
         ]

@@ -22,6 +22,7 @@ from everylabel import checks
 from everylabel.config import merge
 from everylabel.data.bands import band_of
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
+from everylabel.data.enough import TO_CALIBRATE
 from everylabel.data.splits import of_labels, ranks
 from everylabel.errors import ConfigError, DataError
 from everylabel.methods.base import Method, State
@@ -33,7 +34,7 @@ from everylabel.parallel import n_threads, work_together
 from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.tagger.blend import Blend, BlendingSet, learn
-from everylabel.tagger.candidates import ADDED, CandidateTable, column_names, lengths_of_names, tabulated
+from everylabel.tagger.candidates import ADDED, PRIOR, CandidateTable, column_names, lengths_of_names, tabulated
 from everylabel.tagger.clock import Clock
 from everylabel.tagger.cut import at_threshold, best_f1
 from everylabel.tagger.experts import fit_expert, new_expert, opinion_names, opinions, ranks_unseen
@@ -41,6 +42,7 @@ from everylabel.tagger.explain import BEGINNING, Evidence, Training, evidence
 from everylabel.tagger.job_cache import RankingsByRehearsal
 from everylabel.tagger.jobs import executor_of, jobs_of, joined, run_job
 from everylabel.tagger.plan import Choice, Plan, choose_plan, seconds_of, spoken
+from everylabel.tagger.prior import Prior, prior_among, prior_of
 from everylabel.tagger.rehearsal import Rehearsal, in_vocabulary, labelled, rehearsals
 from everylabel.tagger.update import Learned, as_dataset, measured, refit_due
 from everylabel.text.views import Views
@@ -49,7 +51,7 @@ from everylabel.types import LongArray, Ranking
 CHUNK = 256  # documents that are ranked at a time
 FEW = 16  # so many are ranked by the experts side by side, more by parts of them side by side
 BLENDING = 5e-3  # seconds for each held-out document, as planned
-LEAST_CALIBRATION = 20  # labelled documents, for what has no blend
+LEAST_CALIBRATION = TO_CALIBRATE  # labelled documents, for what has no blend
 
 
 class Tag(NamedTuple):
@@ -199,6 +201,7 @@ class Tagger(Method):
         self.history_: list[dict[str, Any]] = []
         self.experts_: dict[str, Method] = {}
         self.blend_: Blend | None = None
+        self.prior_: Prior | None = None
         self.training_ = Training.of(dataset.documents.ids, beginnings(dataset.documents))
         self.name_lengths_: LongArray = lengths_of_names(dataset.labels)
         # those of `counts_` that the experts know: not what is learned later
@@ -209,11 +212,14 @@ class Tagger(Method):
             (choice,) = self.plan_.experts
             with clock.watch(choice.name):
                 self.experts_[choice.name] = fit_expert(self._new(choice), dataset, run)
+            self.prior_ = prior_of(self.experts_[choice.name])
         else:
             self._rehearse_and_fit(dataset, dev, clock, run)
         if self.calibration_ is None and dev is not None and labelled(dev) >= LEAST_CALIBRATION:
             with suppress(DataError):  # nothing is ranked for any of them: what was fitted is worth more
                 self.calibration_ = Method.calibrated(self, dev).calibration_
+        if self.calibration_ is None and self.prior_ is not None:
+            self.calibration_ = Calibration.as_it_is()
         self._note("fitted", documents=len(dataset), labels=len(dataset.labels), seconds=round(clock.seconds, 1))
 
     def _rehearse_and_fit(self, dataset: Dataset, dev: Dataset | None, clock: Clock, run: Run) -> None:
@@ -238,6 +244,7 @@ class Tagger(Method):
                 watched.before = sum(result.seconds for result in results if result.from_cache)
             found += [result.rankings for result in results]
             (self.experts_[choice.name],) = (result.expert for result in results if result.expert is not None)
+        self.prior_ = prior_among(self.experts_.values())
         with clock.watch("blend"):
             self._blend_experts(dataset, rehearsed, joined(found, len(rehearsed)), run)
 
@@ -246,7 +253,7 @@ class Tagger(Method):
     ) -> None:
         names = opinion_names(list(self.experts_), dataset.documents.features is None)
         parts = [
-            blending_set(one, {name: found[name] for name in names})
+            blending_set(one, {name: found[name] for name in (*names, PRIOR) if name in found})
             for one, found in zip(rehearsed, rankings, strict=True)
         ]
         if not parts:
@@ -265,7 +272,7 @@ class Tagger(Method):
         return new_expert(choice.name, self._settings(choice), self.random_state)
 
     def _rank(self, views: Views, k: int) -> Ranking:
-        if self.blend_ is None:
+        if self.blend_ is None and self.prior_ is None:
             (expert,) = self.experts_.values()
             return expert.rank(views, k).top(k)
         parts = _shares(views.documents)
@@ -274,12 +281,15 @@ class Tagger(Method):
         return Ranking.joined(work_together(lambda part: self._blended(Views(part), k), parts))
 
     def _blended(self, views: Views, k: int) -> Ranking:
-        assert self.blend_ is not None
+        if self.blend_ is None:
+            assert self.prior_ is not None
+            (expert,) = self.experts_.values()
+            return self.prior_.rank(expert, views, k)
         table = self._table(views)
         return table.ranking(self.blend_.scores(table, self.fitted_counts_), k)
 
     def _table(self, views: Views) -> CandidateTable:
-        found = opinions(self.experts_, views)
+        found = opinions(self.experts_, views, self.prior_)
         return tabulated(found, ranks_unseen(list(found)), self.fitted_counts_, self.name_lengths_)
 
     def _with_labels(self, labels: LabelSet, first: int) -> None:
@@ -311,6 +321,7 @@ class Tagger(Method):
             "sizes": {name: len(expert.labels_) for name, expert in self.experts_.items()},
             **add_prefix("training", self.training_.state()),
             **({} if self.blend_ is None else add_prefix("blend", self.blend_.state())),
+            **({} if self.prior_ is None else add_prefix("prior", self.prior_.state())),
         }
         for name, expert in self.experts_.items():
             state |= add_prefix(f"experts/{name}", expert.state())
@@ -321,8 +332,9 @@ class Tagger(Method):
         self.costs_, self.history_, self.learned_ = state["costs"], state["history"], state["learned"]
         self.fitted_counts_, self.name_lengths_ = state["fitted_counts"], state["name_lengths"]
         self.training_ = Training.restored(strip_prefix(state, "training"))
-        blend = strip_prefix(state, "blend")
+        blend, prior = strip_prefix(state, "blend"), strip_prefix(state, "prior")
         self.blend_ = Blend.restored(blend) if blend else None
+        self.prior_ = Prior.restored(prior) if prior else None
         choices = {choice.name: choice for choice in self.plan_.experts}
         self.experts_ = {
             name: self._new(choices[name]).restore(
@@ -333,21 +345,22 @@ class Tagger(Method):
         }
 
     def _check_contents(self, n_labels: int) -> None:
-        checks.array(self.fitted_counts_, "counts of the fit", np.int64, n_labels)
-        checks.within(self.fitted_counts_, "counts of the fit", ADDED, 1 << 40)
-        checks.array(self.name_lengths_, "words of names", np.int64, n_labels)
-        checks.within(self.name_lengths_, "words of names", 1, 1 << 40)
+        for counts, least in ((self.fitted_counts_, ADDED), (self.name_lengths_, 1)):
+            checks.array(counts, "counts of the fit, or words of names", np.int64, n_labels)
+            checks.within(counts, "counts of the fit, or words of names", least, 1 << 40)
         checks.whole(self.learned_, "documents learned")
-        checks.require(isinstance(self.history_, list) and isinstance(self.costs_, dict), "a history is none")
-        checks.require(all(isinstance(event, dict) for event in self.history_), "a history is none")
+        noted = isinstance(self.history_, list) and all(isinstance(event, dict) for event in self.history_)
+        checks.require(noted and isinstance(self.costs_, dict), "a history is none")
         checks.require(self.experts_ and (self.blend_ is not None or len(self.experts_) == 1), "experts are missing")
         checks.require(len(self.training_.ids) == len(self.training_.titles), "training documents without a title")
         for expert in self.experts_.values():
             expert.check_contents()
         knn = self.experts_.get("knn")
         if isinstance(knn, NearestNeighbours):
-            n_documents = knn.pairs_.shape[0]
-            checks.require(n_documents <= len(self.training_.ids), "neighbours that are no training documents")
+            known = knn.pairs_.shape[0] <= len(self.training_.ids)
+            checks.require(known, "neighbours that are no training documents")
+        if self.prior_ is not None:
+            self.prior_.check(self.experts_.values())
         if self.blend_ is not None:
             names = opinion_names(list(self.experts_), texts=True)  # who matches words refuses documents without
             self.blend_.check(len(column_names(names)))

@@ -18,7 +18,16 @@ from everylabel.parallel import for_each_part
 from everylabel.types import FloatArray
 
 _ROWS = 256  # fewer are not worth a second core
-_PARTS = ("firsts", "features", "thresholds", "missing", "left", "right", "values", "shrinkage")
+_PARTS = {
+    "firsts": np.int64,
+    "features": np.int32,
+    "thresholds": np.float64,
+    "missing": np.int8,
+    "left": np.int32,
+    "right": np.int32,
+    "values": np.float64,
+    "shrinkage": np.float64,
+}
 _CATEGORICAL, _DEFAULT_LEFT, _MISSING = 1, 2, 12  # bits of a node's decision type, as LightGBM writes it
 _ZERO, _NAN = 4, 8
 MOST_LEAVES = 32  # of a tree: one bit each
@@ -146,7 +155,9 @@ class Trees:
 
     @classmethod
     def restored(cls, state: dict[str, Any]) -> Trees:
-        return cls(**{part: state[part] for part in _PARTS})
+        """Trees that are never refitted may come without `shrinkage`."""
+        given = {"shrinkage": np.ones(max(len(state["firsts"]) - 1, 0)), **state}
+        return cls(**{part: np.asarray(given[part], kind) for part, kind in _PARTS.items()})
 
     def check(self, n_columns: int) -> None:
         """Of those that were restored: whole trees on so many columns. O(nodes)."""

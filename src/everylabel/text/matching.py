@@ -21,7 +21,7 @@ from everylabel.linear.nearest import InvertedLists
 from everylabel.run import QUIET, Run
 from everylabel.text.lemmas import check_language, lemmatised, stop_words
 from everylabel.text.tfidf import LONGEST_NGRAM, Tfidf, TfidfConfig
-from everylabel.types import Csr, IntArray, Ranking
+from everylabel.types import Csr, FloatArray, IntArray, LongArray, Ranking
 from everylabel.vectors import unit_rows
 
 if TYPE_CHECKING:
@@ -135,6 +135,21 @@ class LabelMatcher:
         found = self.added_.lists.nearest(vectors, k)
         return Ranking(found.ids, np.minimum(found.scores, 1))
 
+    def shares(self, views: Views, documents: LongArray, labels: LongArray) -> FloatArray:
+        """(pairs, 2): how much of one of a label's texts is in the document, and in its title; from 0 to 1, rare words
+        and pairs of words count more. `documents` ascending. O(words of the documents and of the labels' texts)."""
+        read = views.lemmatised(self.config.language)
+        found = np.empty((len(labels), 2), np.float32)
+        first = int(self.lists_.owners[-1]) + 1 if self.added_ is not None else int(labels.max(initial=0)) + 1
+        old, new = np.flatnonzero(labels < first), np.flatnonzero(labels >= first)
+        for column, known in enumerate((read.words(self.words_), read.title_words(self.words_))):
+            found[old, column] = self.lists_.shares(known, documents[old], labels[old])
+            if self.added_ is not None and len(new):
+                texts = (read.full_texts, read.documents.titles)[column]
+                both = hstack([known, self.added_.words.counts(texts)], format="csr")
+                found[new, column] = self.added_.lists.shares(both, documents[new], labels[new])
+        return found
+
     def rarity(self, word: str) -> float:
         """The idf of a base form, the rarest word's being 1; 0 of one that no label has."""
         vocabularies = [self.words_] if self.added_ is None else [self.words_, self.added_.words]
@@ -162,6 +177,8 @@ class LabelMatcher:
         """Of one that was restored: its lists are of its words, and lead to labels."""
         self.words_.check()
         self.lists_.check(self.words_.n_terms, n_labels)
+        last = [int(self.lists_.owners[-1]), *(() if self.added_ is None else (int(self.added_.lists.owners[-1]),))]
+        checks.require(last[-1] == n_labels - 1 and last == sorted(last), "labels without a text to be found by")
         checks.number(self.mean_length_, "mean length of texts", least=0)
         if self.added_ is not None:
             self.added_.words.check()

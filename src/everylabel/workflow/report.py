@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from everylabel import __version__
-from everylabel.atomic import replaced
+from everylabel.atomic import check_writable, replaced
 from everylabel.data import Dataset, available_splits, load_dataset
 from everylabel.data.splits import hold_out_documents, sample_by_id
 from everylabel.errors import DataError
@@ -32,6 +32,7 @@ from everylabel.workflow.settings import configured
 from everylabel.workflow.training import TRAIN, has_pairs
 
 if TYPE_CHECKING:
+    from everylabel.data.formats.layout import Layout
     from everylabel.data.formats.rows import OnBadRow
 
 SEED = 0
@@ -105,6 +106,14 @@ def report(
     return _signed(made, model, origin or Origin())
 
 
+def ready_to_report(output: Path) -> None:
+    """What would end a report at its last step is said before the first."""
+    from everylabel.report.plots import require_matplotlib
+
+    require_matplotlib()
+    check_writable(output)
+
+
 def write_report(made: Report, output: Path) -> None:
     """One file that needs nothing else; whole or not at all."""
     text = render(made)
@@ -113,10 +122,16 @@ def write_report(made: Report, output: Path) -> None:
 
 
 def labelled_documents(
-    data: Path, split: str, *, at_most: int | None = None, on_bad_row: OnBadRow = "error", run: Run = QUIET
+    data: Path,
+    split: str,
+    *,
+    at_most: int | None = None,
+    on_bad_row: OnBadRow = "error",
+    run: Run = QUIET,
+    **layout: Unpack[Layout],
 ) -> Dataset:
     """The documents to report on; without one true label there is nothing to say."""
-    dataset = load_dataset(data, split, on_bad_row=on_bad_row, run=run)
+    dataset = load_dataset(data, split, on_bad_row=on_bad_row, run=run, **layout)
     if at_most is not None and at_most < len(dataset):
         dataset = dataset.subset(sample_by_id(dataset.documents.ids, None, at_most, SEED))
     if not has_pairs(dataset):
@@ -127,11 +142,13 @@ def labelled_documents(
     return dataset
 
 
-def learning_curve(data: Path, dataset: Dataset, *, on_bad_row: OnBadRow = "error", run: Run = QUIET) -> LearningCurve:
+def learning_curve(
+    data: Path, dataset: Dataset, *, on_bad_row: OnBadRow = "error", run: Run = QUIET, **layout: Unpack[Layout]
+) -> LearningCurve:
     """nDCG@5 of a linear method on an eighth, a quarter, half and all of the training documents, nested."""
     try:
-        has_train = TRAIN in available_splits(data)
-        train = load_dataset(data, TRAIN, on_bad_row=on_bad_row, run=run) if has_train else None
+        has_train = TRAIN in available_splits(data, **layout)
+        train = load_dataset(data, TRAIN, on_bad_row=on_bad_row, run=run, **layout) if has_train else None
         if train is None or not has_pairs(train):
             nothing = f"{data} has no labelled training documents (a split named train) to draw a learning curve from."
             return LearningCurve([], nothing)
@@ -156,6 +173,8 @@ def floor_of(model: Method) -> Popularity:
 
 
 def _calibration_remark(model: Method) -> str:
+    if model.calibration_ is not None and not model.calibration_.learned:
+        return "There were no labelled documents: the scores are probabilities as other corpora have them."
     if model.calibration_ is not None:
         return "The scores were turned into probabilities on held-out documents."
     if hasattr(model, "experts_"):

@@ -23,12 +23,13 @@ from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
 from everylabel.methods.facts import MANY_LABELS, Facts, Work
 from everylabel.methods.maclr.maclr import SelfSupervision
+from everylabel.methods.readings import MEANING, TRANSFORMER, WORDS
 from everylabel.methods.traits import TEXTS_ONLY, method
 from everylabel.run import Run
 from everylabel.text.matching import LabelMatcher, MatchConfig
 from everylabel.text.views import Views
 from everylabel.train.batches import TOKENS_PER_WORD
-from everylabel.types import FloatArray, Ranking
+from everylabel.types import FloatArray, LongArray, Ranking
 
 if TYPE_CHECKING:
     from everylabel.methods.tower import Tower
@@ -103,14 +104,33 @@ class Hybrid(Method):
             tower = learned_tower(learned, self.learn, dataset.without_pairs(), self.random_state, run=run)
             self.learned_ = tower.index_labels(labels, self.index)
 
-    def _rank(self, views: Views, k: int) -> Ranking:
-        deep = min(max(k, CANDIDATES), len(self.labels_))
-        words, vectors, weights = self.matcher_.rank(views, deep), [], []
+    @property
+    def parts(self) -> tuple[str, ...]:
+        dense = {TRANSFORMER: self.dense_weight, MEANING: self.learned_weight}
+        return (WORDS, *(part for part, weight in dense.items() if weight > 0))
+
+    def readings(self, views: Views, k: int) -> dict[str, Ranking]:
+        """What each part says of the labels: so many of them that those of all together are among them."""
+        k = min(max(k, CANDIDATES), len(self.labels_))
+        found = {WORDS: self.matcher_.rank(views, k)}
         if self.tower_ is not None:
-            vectors.append(self.tower_.rank(views, deep))
+            found[TRANSFORMER] = self.tower_.rank(views, k)
+        if self.learned_ is not None:
+            found[MEANING] = self.learned_.rank(views, k)
+        return found
+
+    def shares(self, views: Views, documents: LongArray, labels: LongArray) -> FloatArray:
+        return self.matcher_.shares(views, documents, labels)
+
+    def _rank(self, views: Views, k: int) -> Ranking:
+        return self.summed(self.readings(views, k), views, k)
+
+    def summed(self, readings: dict[str, Ranking], views: Views, k: int) -> Ranking:
+        words, vectors = readings[WORDS], [found for part, found in readings.items() if part != WORDS]
+        weights = []
+        if self.tower_ is not None:
             weights.append(self.dense_weight * self._read(views, self.tower_))
         if self.learned_ is not None:
-            vectors.append(self.learned_.rank(views, deep))
             weights.append(np.full(len(views), self.learned_weight, np.float32))
         if not vectors:
             return words.top(k)
