@@ -357,13 +357,11 @@ class Tagger(Method):
             expert.check_contents()
         knn = self.experts_.get("knn")
         if isinstance(knn, NearestNeighbours):
-            known = knn.pairs_.shape[0] <= len(self.training_.ids)
-            checks.require(known, "neighbours that are no training documents")
+            checks.require(knn.pairs_.shape[0] <= len(self.training_.ids), "neighbours that are no documents")
         if self.prior_ is not None:
             self.prior_.check(self.experts_.values())
         if self.blend_ is not None:
-            names = opinion_names(list(self.experts_), texts=True)  # who matches words refuses documents without
-            self.blend_.check(len(column_names(names)))
+            self.blend_.check(len(column_names(opinion_names(list(self.experts_), texts=True))))
 
 
 def blending_set(one: Rehearsal, rankings: Mapping[str, Ranking]) -> BlendingSet:
