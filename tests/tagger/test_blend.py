@@ -179,7 +179,6 @@ def test_of_too_few_documents_it_takes_the_mean_of_ranks(n_docs: int) -> None:
     held = world(5, n_docs, unseen=0.3, counts=IN_REHEARSAL).held()
     blend, ranking = learn(held, COUNTS, UNSEEN_RATE, NAMES, 0)
     assert blend.trees is None
-    assert len(blend.model) == 0
     assert_same_state(as_saved(blend), blend)
     assert blend.gains == {}
     assert ranking.n_docs == blend.n_documents == n_docs
@@ -269,3 +268,29 @@ def test_what_was_learned_is_saved_and_the_old_one_is_as_it_was() -> None:
         np.testing.assert_array_equal(blend.state()[key], value)
     with pytest.raises(FrozenInstanceError):
         blend.rare_weight = 1.0  # type: ignore[misc]
+
+
+# --- from elsewhere
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"lines": [[float("nan"), 0.0], [1.0, 0.0], [1.0, 0.0]]}, "a number of the blend"),
+        ({"lines": [["1", 0.0], [1.0, 0.0], [1.0, 0.0]]}, "a number of the blend"),
+        ({"weights": [0.0, float("inf")]}, "a number of the blend"),
+        ({"weights": [1e300, 0.0]}, "a number of the blend"),
+        ({"n_documents": -1}, "documents of the blend"),
+        ({"every": "2"}, "every must be"),
+        ({"gains": {"a": None}}, "gains must be"),
+    ],
+)
+def test_a_crafted_blend_is_refused(changes: dict[str, Any], message: str) -> None:
+    """NaN would rank silently by the order of ids."""
+    state = learned()[0].state()
+    n_columns = len(NAMES)
+    Blend.restored(state).check(n_columns)
+    with pytest.raises(ValueError, match=message):
+        Blend.restored(state | {"about": state["about"] | changes}).check(n_columns)
+    with pytest.raises(ValueError, match="features of trees"):
+        Blend.restored(state).check(1)

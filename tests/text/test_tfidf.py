@@ -162,3 +162,13 @@ def test_texts_and_given_features_do_not_mix() -> None:
         on_features.transform(given([[1, 2, 3]]))
     with pytest.raises(DataError, match="reads texts"):
         on_texts.transform(given([[1, 2]]))
+
+
+def test_a_table_of_hashes_that_were_made_alike_is_refused_at_once() -> None:
+    """A crafted vocabulary must not take for ever: looking up a million equal hashes is a million squared steps."""
+    from everylabel.text import kernels
+
+    assert len(kernels.hash_table(np.arange(1, 1_000_001, dtype=np.uint64))) >= 1_000_000
+    for alike in (np.full(1_000_000, 7, np.uint64), np.arange(1_000_000, dtype=np.uint64) << np.uint64(40)):
+        with pytest.raises(ValueError, match="all alike"):
+            kernels.hash_table(alike)

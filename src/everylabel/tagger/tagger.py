@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from everylabel import checks
 from everylabel.config import merge
 from everylabel.data.bands import band_of
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
@@ -392,6 +393,25 @@ class Tagger(Method):
             )
             for name, size in state["sizes"].items()
         }
+
+    def _check_contents(self, n_labels: int) -> None:
+        for counts, least in ((self.fitted_counts_, ADDED), (self.name_lengths_, 1)):
+            checks.array(counts, "counts of the fit, or words of names", np.int64, n_labels)
+            checks.within(counts, "counts of the fit, or words of names", least, 1 << 40)
+        checks.whole(self.learned_, "documents learned")
+        noted = isinstance(self.history_, list) and all(isinstance(event, dict) for event in self.history_)
+        checks.require(noted and isinstance(self.costs_, dict), "a history is none")
+        checks.require(self.experts_ and (self.blend_ is not None or len(self.experts_) == 1), "experts are missing")
+        checks.require(len(self.training_.ids) == len(self.training_.titles), "training documents without a title")
+        for expert in self.experts_.values():
+            expert.check_contents()
+        knn = self.experts_.get("knn")
+        if isinstance(knn, NearestNeighbours):
+            checks.require(knn.pairs_.shape[0] <= len(self.training_.ids), "neighbours that are no documents")
+        if self.prior_ is not None:
+            self.prior_.check(self.experts_.values())
+        if self.blend_ is not None:
+            self.blend_.check(len(column_names(opinion_names(list(self.experts_), texts=True))))
 
 
 def _dev_of(dataset: Dataset, dev: Dataset | None) -> Dataset | None:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse import vstack as stack_rows
 
+from everylabel import checks
 from everylabel.data.dataset import Documents
 from everylabel.errors import ConfigError, DataError
 from everylabel.parallel import n_threads, parallel_map
@@ -32,6 +33,8 @@ from everylabel.vectors import csr_of, side_by_side, unit_rows
 _CHUNK = 2_000_000  # characters that one call of a kernel gets: large enough to hide its overhead
 _SHARE = 50_000  # characters that are worth a core of their own
 _AMPLE = 30_000_000  # characters of text from which on a corpus is not small
+LONGEST_NGRAM = 32  # in words
+_LARGEST_IDF = 1e3  # a billion documents give 22
 Texts = Sequence[str]
 
 
@@ -48,6 +51,8 @@ class TfidfConfig:
     pieces: int = 0  # characters of the pieces of words that are features, too: of compounds and endings; 0: none
 
     def check(self) -> None:
+        if self.ngrams is not None and self.ngrams > LONGEST_NGRAM:
+            raise ConfigError(f"tfidf.ngrams must be at most {LONGEST_NGRAM}; got {self.ngrams}")
         if any(value is not None and value < 1 for value in (self.ngrams, self.min_df)):
             raise ConfigError(f"tfidf.ngrams and tfidf.min_df must be at least 1; got {self.ngrams} and {self.min_df}")
         if self.pieces < 0 or self.pieces == 1:
@@ -169,6 +174,19 @@ class Tfidf:
         self._names_as_bytes = state["names"]
         self.ngrams_, self.idf_, self.hashes_ = state["ngrams"], state["idf"], state["hashes"]
         return _restored.setdefault(self.key, self)
+
+    def check(self) -> None:
+        """Of one that was restored: a hash, a weight and a name for each term."""
+        checks.whole(self.ngrams_, "ngrams", 1, LONGEST_NGRAM)
+        checks.array(self.hashes_, "hashes of words", np.uint64, None)
+        checks.array(self.idf_, "idf", np.float64, self.n_terms)
+        checks.within(self.idf_, "idf", 0, _LARGEST_IDF)
+        names = self._names_as_bytes
+        checks.array(names, "names of words", np.uint8, None)
+        checks.utf8(names, "names of words")
+        n_names = int((names == ord("\n")).sum()) + (len(names) > 0)
+        checks.require(n_names == self.n_terms, f"{n_names} names for {self.n_terms} words")
+        checks.require(len(self._table) >= self.n_terms, "words without a place")  # made now: it fails now or never
 
     def _count(self, texts: Texts, run: Run) -> Any:
         """Hash, document frequency, and one occurrence (document, span) of every n-gram. One table a thread."""
@@ -351,6 +369,17 @@ class DocumentFeatures:
             own = {key: state[f"{prefix}/{name}/{key}"] for key in ("ngrams", "names", "idf", "hashes")}
             self.fields_[name] = Tfidf(config=self.config).restore(own)
         return self
+
+    def check(self) -> None:
+        """Of one that was restored."""
+        checks.whole(self.n_features_, "n_features", most=(1 << 31) - 1)
+        checks.require(list(self.fields_) in ([], ["all"], ["all", "title"]), "fields must be 'all', and then 'title'")
+        for tfidf in self.fields_.values():
+            tfidf.check()
+
+    @property
+    def n_columns(self) -> int:
+        return sum(tfidf.n_terms for tfidf in self.fields_.values()) if self.fields_ else self.n_features_
 
     def _given(self, documents: Documents) -> Csr:
         if documents.features is None:

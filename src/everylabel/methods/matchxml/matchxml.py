@@ -171,6 +171,13 @@ class MatchXml(Method):
             Member(self, self.random_state + i).restore(strip_prefix(state, f"member{i}")) for i in range(self.members)
         ]
 
+    def _check_contents(self, n_labels: int) -> None:
+        self.features_.check()
+        for member in self.members_:
+            encoders = [encoder for encoder in (member.encoder, self.sentence_) if encoder is not None]
+            n_dense = sum(encoder.dim for encoder in encoders)
+            member.ranker.check(self.features_.n_columns + n_dense, n_labels)
+
 
 @method(
     "xr-transformer", "what matchxml is without label vectors of its own, text-label matching and sentence embedding"

@@ -90,6 +90,10 @@ class Svm(Method):
             state
         )
 
+    def _check_contents(self, n_labels: int) -> None:
+        self.texts_.features.check()
+        self.texts_.ranker.check(self.texts_.features.n_columns, n_labels)
+
 
 @method("xr-linear", "linear ranker down a tree of labels, on TF-IDF: strong, fast, for any number of labels")
 class XrLinear(Svm):
