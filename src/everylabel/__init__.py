@@ -22,6 +22,7 @@ __version__ = "0.1.0"
 _EXPORTS = {
     "Dataset": "everylabel.data.dataset",
     "Documents": "everylabel.data.dataset",
+    "EverylabelError": "everylabel.errors",
     "Label": "everylabel.data.dataset",
     "LabelSet": "everylabel.data.dataset",
     "load_dataset": "everylabel.data",
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from everylabel.data.dataset import Documents as Documents
     from everylabel.data.dataset import Label as Label
     from everylabel.data.dataset import LabelSet as LabelSet
+    from everylabel.errors import EverylabelError as EverylabelError
     from everylabel.methods.base import Method
     from everylabel.store import load as load
     from everylabel.tagger.tagger import Tagger as Tagger
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Dataset",
     "Documents",
+    "EverylabelError",
     "Label",
     "LabelSet",
     "Ranking",

@@ -10,9 +10,10 @@ meanwhile. What was learned, `labels_` and the like, is read through the method 
 from __future__ import annotations
 
 import copy
+import operator
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -20,6 +21,8 @@ from typing import Any, Self
 import numpy as np
 
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_in
+from everylabel.data.given import texts_of
+from everylabel.data.labels import labels_of
 from everylabel.errors import ConfigError, DataError, NotFittedError
 from everylabel.methods.calibrate import CALIBRATION_DEPTH, Calibration
 from everylabel.methods.evidence import Clue, shared_words
@@ -32,6 +35,8 @@ from everylabel.types import LongArray, Ranking
 
 State = dict[str, Any]
 """What a method learned: numpy arrays, csr matrices and plain JSON values by name ("tfidf/idf"): all of it is saved."""
+
+MOST_PADDED = 1_000  # ranks that a ranking has, if they are asked for, of however few labels
 
 
 class Fitted(ABC):
@@ -62,8 +67,12 @@ class Method(Described, Fitted):
         run = run.sharing()
         return self._fitted_by(dataset, lambda model: model._fit(dataset, run))
 
-    def rank(self, texts: Views | Documents | Sequence[str], k: int = 10) -> Ranking:
-        """The k best labels of each text, scores in 0..1, best first; probabilities once the method is calibrated."""
+    def rank(self, texts: Views | Documents | Iterable[str], k: int = 10) -> Ranking:
+        """The k best labels of each text, scores in 0..1, best first; probabilities once the method is calibrated.
+
+        Shape (texts, k), padded where there are fewer labels. A k beyond both the vocabulary and MOST_PADDED asks for
+        nothing more: the ranking is as wide as the larger of the two.
+        """
         model = self.model_
         found = model._scored(texts, k)
         return found if model.calibration_ is None else model.calibration_.apply(found)
@@ -81,12 +90,12 @@ class Method(Described, Fitted):
 
         A label that was removed comes back as it was. Any label that cannot be added is an error, and none is added.
         """
-        labels = list(labels)
+        labels = labels_of(labels)
         return self._become(lambda model: model.with_labels(labels))
 
     def remove_labels(self, ids: Iterable[str]) -> Self:
         """These labels are not ranked any more. An id that is not there is an error, and none is removed."""
-        ids = list(ids)
+        ids = texts_of(ids, "label id")
         return self._become(lambda model: model.without_labels(ids))
 
     def save(self, path: str | Path, *, overwrite: bool = True) -> None:
@@ -122,7 +131,7 @@ class Method(Described, Fitted):
     def without_labels(self, ids: Iterable[str]) -> Self:
         """The next model, which does not rank these labels: see `remove_labels`."""
         old = self.model_
-        ids = list(ids)
+        ids = texts_of(ids, "label id")
         hidden = old.hidden_.copy()
         hidden[places(old.labels_, old.hidden_, ids)] = True
         return old.hiding(hidden)
@@ -247,11 +256,10 @@ class Method(Described, Fitted):
         """How much a word of label texts says, up to 1; 1 of all words where that is not known."""
         return 1.0
 
-    def _scored(self, texts: Views | Documents | Sequence[str], k: int) -> Ranking:
+    def _scored(self, texts: Views | Documents | Iterable[str], k: int) -> Ranking:
         """What `rank` returns, before any calibration."""
         model = self.model_
-        if k < 1:
-            raise DataError(f"k must be at least 1; got {k}")
+        k = _checked_k(k, len(model.labels_))
         views = Views.of(texts)
         if len(views) == 0:
             return Ranking.empty(0, k)
@@ -280,3 +288,14 @@ class Method(Described, Fitted):
 
     @abstractmethod
     def _restore(self, state: State) -> None: ...
+
+
+def _checked_k(k: int, n_labels: int) -> int:
+    """As many ranks as there can be, whatever is asked for: memory grows with them."""
+    try:
+        whole = operator.index(k)
+    except TypeError:
+        raise DataError(f"k must be a whole number, at least 1; got {k!r}") from None
+    if whole < 1:
+        raise DataError(f"k must be at least 1; got {k}")
+    return min(whole, max(n_labels, MOST_PADDED))

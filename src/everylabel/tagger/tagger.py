@@ -21,6 +21,8 @@ import numpy as np
 from everylabel.config import merge
 from everylabel.data.bands import band_of
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
+from everylabel.data.given import texts_of
+from everylabel.data.labels import labels_of
 from everylabel.data.splits import of_labels, ranks
 from everylabel.errors import ConfigError, DataError
 from everylabel.methods.base import Method, State
@@ -99,7 +101,7 @@ class Tagger(Method):
 
     def tag(
         self,
-        texts: Documents | Sequence[str],
+        texts: Documents | Iterable[str],
         k: int = 5,
         *,
         threshold: float | None = None,
@@ -170,12 +172,12 @@ class Tagger(Method):
         return model, Learned(len(new), int(truth.nnz), n_first, score, due)
 
     def with_labels(self, labels: Iterable[Label]) -> Self:
-        labels = list(labels)
+        labels = labels_of(labels)
         return super().with_labels(labels)._relabelled("labels added", len(labels))
 
     def without_labels(self, ids: Iterable[str]) -> Self:
-        ids = list(ids)
-        return super().without_labels(ids)._relabelled("labels removed", len(ids))
+        ids = texts_of(ids, "label id")
+        return super().without_labels(ids)._relabelled("labels removed", len(set(ids)))
 
     def _relabelled(self, what: str, count: int) -> Self:
         self._hide_in_experts()

@@ -9,7 +9,7 @@ these once. Threads may ask at the same time: the first one computes, the others
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -37,7 +37,7 @@ class Views:
         self._lock = threading.Lock()
 
     @classmethod
-    def of(cls, texts: Views | Documents | Sequence[str]) -> Views:
+    def of(cls, texts: Views | Documents | Iterable[str]) -> Views:
         return texts if isinstance(texts, Views) else cls(Documents.of(texts))
 
     @classmethod

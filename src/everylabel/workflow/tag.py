@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,7 +40,7 @@ class Cut:
 
 
 def tag(
-    model: Method, documents: Documents | Sequence[str], cut: Cut | None = None, *, explain: bool = False
+    model: Method, documents: Documents | Iterable[str], cut: Cut | None = None, *, explain: bool = False
 ) -> list[list[dict[str, Any]]]:
     """The labels of each document, best first: {"id", "name", "score"}.
 
