@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
 from everylabel.cli.options import Data, Json, Layout, Quiet
-from everylabel.cli.output import print_json, print_table
+from everylabel.cli.output import print_json, print_line, print_table
 from everylabel.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ def inspect(data: Data, *, json: Json = False, layout: Layout, quiet: Quiet = Fa
 
 def _print(found: Inspection) -> None:
     named = "in the vocabulary" if found.has_vocabulary else "in the documents (there is no vocabulary)"
-    print(f"{found.path}: {found.format} data, {found.n_labels:,} labels {named}\n")
+    print_line(f"{found.path}: {found.format} data, {found.n_labels:,} labels {named}")
+    print()
     rows = [
         [name, *(f"{n:,}" for n in (s.n_docs, s.n_labelled, s.n_pairs, s.n_labels_used, s.n_unseen_labels))]
         for name, s in found.splits.items()
@@ -49,9 +50,9 @@ def _print(found: Inspection) -> None:
     if found.suspicious:
         print("\nSuspicious")
     for finding in found.suspicious.values():
-        print(f"  {finding.count:,} {finding.meaning}")
+        print_line(f"  {finding.count:,} {finding.meaning}")
         for example in finding.examples:
-            print(f"    {example}")
+            print_line(f"    {example}")
 
 
 def _print_quantiles(found: Inspection) -> None:

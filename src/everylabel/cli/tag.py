@@ -11,7 +11,7 @@ import typer
 
 from everylabel.cli.guard import guarded
 from everylabel.cli.options import Model, OnBadRow, Quiet
-from everylabel.cli.output import is_terminal, note, print_json, print_table
+from everylabel.cli.output import is_terminal, note, print_json, print_line, print_table
 from everylabel.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _print_tables(documents: Documents, found: list[list[dict[str, Any]]]) -> No
     for i, labels in enumerate(found):
         start = " ".join((documents.titles[i] or documents.texts[i]).split())[:70]
         rows = [(label["name"], label["id"], f"{label['score']:.3f}") for label in labels]
-        print(f"{documents.ids[i]}: {start}")
+        print_line(f"{documents.ids[i]}: {start}")
         print_table(("label", "id", "score"), rows, left=(0, 1))
         print_evidence(labels)
         print()
@@ -116,7 +116,8 @@ def print_evidence(labels: list[dict[str, Any]]) -> None:
         for item in label.get("evidence", ()):
             kinds.setdefault(item["kind"], []).append(item)
         if kinds:
-            print(f"\n{label['name']} ({label['band']})")
+            print()
+            print_line(f"{label['name']} ({label['band']})")
         for kind, items in kinds.items():
             sources = ", ".join(dict.fromkeys(item["source"] for item in items))
-            print(f"  {kind}: {'; '.join(item['text'] for item in items)} [{sources}]")
+            print_line(f"  {kind}: {'; '.join(item['text'] for item in items)} [{sources}]")

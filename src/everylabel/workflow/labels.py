@@ -52,7 +52,8 @@ def add_labels(
 def remove_labels(model: Method | str | Path, wanted: Sequence[str], *, run: Run = QUIET) -> VocabularyChange:
     """Labels by their ids or names: a model in memory or in a folder does not suggest them any more."""
     with changing(model, run) as method:
-        found = list(dict.fromkeys(find_label(method.labels_, label) for label in wanted))  # one that is named twice: once
+        ids = (find_label(method.labels_, label) for label in wanted)
+        found = list(dict.fromkeys(ids))  # a label may be named twice
         method.remove_labels(found)
         return VocabularyChange(len(found), n_shown(method))
 
