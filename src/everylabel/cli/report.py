@@ -45,6 +45,7 @@ def report(
     from everylabel.workflow.report import (
         LearningCurve,
         Origin,
+        check_output,
         labelled_documents,
         learning_curve,
         report_json,
@@ -52,6 +53,7 @@ def report(
     )
     from everylabel.workflow.report import report as report_on
 
+    check_output(output)
     ready_to_draw()
     wanted = ["report", str(model), str(data), "-o", str(output), "--split", split]
     wanted += ["--no-curve"] * (not curve) + (["--documents", str(documents)] if documents is not None else [])

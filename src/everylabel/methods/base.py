@@ -179,6 +179,17 @@ class Method(Described, Fitted):
 
     def _fitted_by(self, dataset: Dataset, learn: Callable[[Self], None]) -> Self:
         """Fitted by `learn(model)`, which sets what `model` learns."""
+        self.check_fit(dataset)
+        model = replace(self)
+        model.labels_, model.counts_, model.n_train_ = dataset.labels, dataset.counts, len(dataset)
+        model.hidden_, model.n_fitted_ = np.zeros(len(dataset.labels), np.bool_), len(dataset.labels)
+        model.calibration_ = model.added_ = None
+        learn(model)
+        self._swap(model)
+        return self
+
+    def check_fit(self, dataset: Dataset) -> None:
+        """Raise an error for settings or data that cannot work: before any work, and by all who say what it will be."""
         if not 0 <= self.random_state < 1 << 32:
             raise ConfigError(f"random_state must be a whole number from 0 to {(1 << 32) - 1}; got {self.random_state}")
         self.check()
@@ -189,13 +200,6 @@ class Method(Described, Fitted):
                 f"{dataset.name}: method {self.name!r} learns from labelled documents, and there is no labelled pair; "
                 "add labels to the training documents, or choose a method that needs none (everylabel methods)"
             )
-        model = replace(self)
-        model.labels_, model.counts_, model.n_train_ = dataset.labels, dataset.counts, len(dataset)
-        model.hidden_, model.n_fitted_ = np.zeros(len(dataset.labels), np.bool_), len(dataset.labels)
-        model.calibration_ = model.added_ = None
-        learn(model)
-        self._swap(model)
-        return self
 
     def _become(self, change: Callable[[Self], Self]) -> Self:
         """Put the next model in the place of the present one. Changes wait for each other, readers for none."""

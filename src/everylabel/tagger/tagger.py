@@ -95,7 +95,7 @@ class Tagger(Method):
 
     def plan(self, dataset: Dataset, dev: Dataset | None = None) -> Plan:
         """What `fit` would do, without doing it."""
-        self.check()
+        self.check_fit(dataset)
         facts = Facts.of(dataset, _dev_of(dataset, dev), self.language)
         return choose_plan(facts, seconds_of(self.budget), only=self.experts, without=self.without)
 

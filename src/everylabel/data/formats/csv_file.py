@@ -21,6 +21,7 @@ from everylabel.errors import DataError
 NAME = "csv"
 NUMBERED = False
 SUFFIXES = (".csv", ".tsv")
+FORMULAS = (*"=+-@\t\r\n", *"\uff1d\uff0b\uff0d\uff20")  # as a cell begins that is computed; also full-width
 
 read_labels = vocabulary.found_labels
 
@@ -81,7 +82,16 @@ def write_file(target: Target, rows: Iterable[Row]) -> None:
         writer = csv.writer(text_out)
         writer.writerow(["id", "title", options.text_column, options.label_column])
         for row in rows:
-            writer.writerow([row.id, row.title, row.text, joined(row, options.label_separator)])
+            cells = [row.id, row.title, row.text, joined(row, options.label_separator)]
+            writer.writerow(map(safe_cell, cells) if target.safe_cells else cells)
+
+
+def safe_cell(cell: str) -> str:
+    """With an apostrophe before what a spreadsheet would take for a formula, and compute or send somewhere.
+
+    On request: who reads the file with a program finds the apostrophe in it.
+    """
+    return f"'{cell}" if cell.startswith(FORMULAS) or cell.lstrip().startswith(FORMULAS) else cell
 
 
 def joined(row: Row, separator: str) -> str:
