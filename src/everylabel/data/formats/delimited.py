@@ -6,12 +6,11 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
+from everylabel.data.formats.limits import longest_line
 from everylabel.data.formats.lines import first_lines, lines
 from everylabel.data.formats.rows import BadRows, shown
 from everylabel.errors import DataError
 from everylabel.run import Run
-
-LARGEST_CELL = 2**31 - 1  # the module's own limit of 128 kB is less than a long document
 
 
 def delimiter_of(path: Path) -> str:
@@ -20,7 +19,7 @@ def delimiter_of(path: Path) -> str:
 
 def columns_of(path: Path) -> list[str]:
     """The header, to tell formats apart; empty when there is none that can be read."""
-    csv.field_size_limit(LARGEST_CELL)
+    csv.field_size_limit(longest_line())  # its own limit of 128 kB is less than a long document
     try:
         return next(csv.reader(first_lines(path), delimiter=delimiter_of(path)), [])
     except csv.Error:
@@ -29,7 +28,7 @@ def columns_of(path: Path) -> list[str]:
 
 def table(path: Path, bad: BadRows, run: Run) -> Iterator[tuple[int, dict[str, str]]]:
     """Line numbers and rows by column; a row may span lines, and its number is that of its last one."""
-    csv.field_size_limit(LARGEST_CELL)
+    csv.field_size_limit(longest_line())
     # Bad bytes pass through as surrogates: only the reader knows which row they belong to.
     text = (line.decode("utf-8", "surrogateescape") for line in lines(path, run, keep_ends=True))
     reader = csv.reader(text, delimiter=delimiter_of(path), strict=True)

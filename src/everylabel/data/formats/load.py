@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
 from everylabel.data.formats import plain, vocabulary
-from everylabel.data.formats.lines import content_of, unpacked
+from everylabel.data.formats.lines import opened, readable, text_of, unpacked
 from everylabel.data.formats.registry import Format, detect_format, format_named
 from everylabel.data.formats.rows import WHOLE, BadRows, Entry, OnBadRow, Options, Row, Source, suffix_of
 from everylabel.errors import DataError
@@ -22,6 +22,7 @@ from everylabel.run import QUIET, Run
 from everylabel.types import Csr
 
 DEFAULTS = Options()
+AT_ONCE = 1024  # documents of a stream that is read whole
 
 
 @dataclass
@@ -211,10 +212,12 @@ def stream_documents(
     text_column: str = DEFAULTS.text_column,
     run: Run = QUIET,
 ) -> Iterator[Documents]:
-    """As `load_documents`, in parts of at most `size` documents, for input of any length."""
+    """As `load_documents`, in parts of at most `size` documents, for input of any length.
+
+    Of a stream a part is what is there already: no document waits for others that may come later.
+    """
     bad = bad_rows if bad_rows is not None else BadRows(on_bad_row)
-    rows = document_rows(source, split, bad, format, text_column, run)
-    while part := list(islice(rows, size)):
+    for part in document_parts(source, split, size, bad, format, text_column, run):
         gathered = GatheredDocuments()
         for row in part:
             gathered.add(row)
@@ -225,20 +228,41 @@ def stream_documents(
 def whole_text(source: Path | str | BinaryIO) -> Documents:
     """A file or stream, compressed or not, as one document."""
     if isinstance(source, Path | str):
-        where, content = str(source), content_of(Path(source))
+        where = str(source)
+        with opened(Path(source)) as (_, file):
+            content = text_of(file, where)
     else:
-        where, content = "standard input", unpacked(source).read()
+        where = "standard input"
+        with readable(where):
+            content = text_of(unpacked(source), where)
     try:
-        return Documents.of([content.decode("utf-8-sig")])
+        return Documents.of([content.decode()])
     except UnicodeDecodeError as error:
         raise DataError(f"{where}: expected UTF-8 text; {error}; save it as UTF-8") from None
+
+
+def document_parts(
+    source: Path | str | BinaryIO,
+    split: str | None,
+    size: int,
+    bad: BadRows,
+    format: str | None,
+    text_column: str,
+    run: Run,
+) -> Iterator[list[Row]]:
+    if not isinstance(source, Path | str):
+        yield from plain.read_stream(source, bad, size)
+        return
+    rows = document_rows(source, split, bad, format, text_column, run)
+    while part := list(islice(rows, size)):
+        yield part
 
 
 def document_rows(
     source: Path | str | BinaryIO, split: str | None, bad: BadRows, format: str | None, text_column: str, run: Run
 ) -> Iterator[Row]:
     if not isinstance(source, Path | str):
-        return plain.read_stream(source, bad)
+        return chain.from_iterable(plain.read_stream(source, bad, AT_ONCE))
     path = Path(source)
     if format is None and path.is_file() and suffix_of(path) in (".txt", "", ".json"):
         return plain.read_file(path, bad, run)

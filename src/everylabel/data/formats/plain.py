@@ -6,38 +6,54 @@ gets the number of its line, counted from 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
 
+from everylabel.data.formats.arriving import batches
 from everylabel.data.formats.json_lines import document, parse
-from everylabel.data.formats.lines import lines, readable, unpacked, without_mark
+from everylabel.data.formats.lines import lines, readable
 from everylabel.data.formats.rows import BadRows, Row, decoded
 from everylabel.run import Run
+
+ReadRow: TypeAlias = Callable[[bytes, str, int, BadRows], Row | None]
 
 
 def read_file(path: Path, bad: BadRows, run: Run) -> Iterator[Row]:
     return read_lines(lines(path, run), path.name, bad)
 
 
-def read_stream(stream: BinaryIO, bad: BadRows, name: str = "<stdin>") -> Iterator[Row]:
-    """Documents as they arrive; the stream may be compressed."""
+def read_stream(stream: BinaryIO, bad: BadRows, size: int, name: str = "<stdin>") -> Iterator[list[Row]]:
+    """Documents as they arrive, at most `size` at a time; the stream may be compressed."""
+    row_of: ReadRow | None = None
     with readable(name):
-        content = without_mark(unpacked(stream), name)
-        yield from read_lines((line.rstrip(b"\r\n") for line in content), name, bad)
+        for batch in batches(stream, size, name):
+            rows: list[Row] = []
+            for number, raw in batch:
+                if not raw or raw.isspace():
+                    continue
+                row_of = row_of or kind_of(raw)
+                row = row_of(raw, name, number, bad)
+                if row is not None:
+                    rows.append(row)
+            if rows:
+                yield rows
 
 
 def read_lines(content: Iterable[bytes], name: str, bad: BadRows) -> Iterator[Row]:
-    numbered = ((number, raw) for number, raw in enumerate(content, 1) if raw and not raw.isspace())
-    first = next(numbered, None)
-    if first is None:
-        return
-    as_json = first[1].lstrip().startswith(b"{")
-    for number, raw in chain([first], numbered):
-        row = json_row(raw, name, number, bad) if as_json else text_row(raw, name, number, bad)
+    row_of: ReadRow | None = None
+    for number, raw in enumerate(content, 1):
+        if not raw or raw.isspace():
+            continue
+        row_of = row_of or kind_of(raw)
+        row = row_of(raw, name, number, bad)
         if row is not None:
             yield row
+
+
+def kind_of(first: bytes) -> ReadRow:
+    """How rows are read, by the first line that is not blank."""
+    return json_row if first.lstrip().startswith(b"{") else text_row
 
 
 def json_row(raw: bytes, name: str, number: int, bad: BadRows) -> Row | None:
