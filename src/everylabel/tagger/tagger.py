@@ -37,7 +37,7 @@ from everylabel.tagger.blend import Blend, BlendingSet, learn
 from everylabel.tagger.candidates import ADDED, CandidateTable, column_names, lengths_of_names, tabulated
 from everylabel.tagger.clock import Clock
 from everylabel.tagger.cut import at_threshold, best_f1
-from everylabel.tagger.experts import fit_expert, new_expert, opinion_names, opinions, ranks_unseen
+from everylabel.tagger.experts import fit_expert, new_expert, opinion_names, opinions, ranks_unseen, why_unfitted
 from everylabel.tagger.explain import BEGINNING, Evidence, Training, evidence
 from everylabel.tagger.job_cache import RankingsByRehearsal
 from everylabel.tagger.jobs import executor_of, jobs_of, joined, run_job
@@ -225,22 +225,33 @@ class Tagger(Method):
         spare = self.plan_.spare
         for choice in (*self.plan_.experts, *spare):
             if self.experts_ and not clock.has_time_for(choice.seconds, BLENDING * n_held, choice.kind):
-                why = f"left out while fitting: {spoken(clock.seconds)} of the budget are gone"
-                run.say(f"{choice.name}: {why}")
-                self.plan_ = self.plan_.without(choice.name, why)
+                self._leave_out(choice, f"left out while fitting: {spoken(clock.seconds)} of the budget are gone", run)
                 continue
             if choice in spare:
                 run.say(f"{choice.name}: there is time for it")
                 self.plan_ = self.plan_.taking(choice.name)
-            with clock.watch(choice.name, choice.seconds, choice.kind) as watched:
-                jobs = jobs_of(choice.name, self._settings(choice), self.random_state, rehearsed)
-                work = partial(run_job, dataset=dataset, rehearsals=rehearsed, run=run)
-                results = list(executor_of(choice.name, len(jobs), run).map(work, jobs))
-                watched.before = sum(result.seconds for result in results if result.from_cache)
+            try:
+                with clock.watch(choice.name, choice.seconds, choice.kind) as watched:
+                    jobs = jobs_of(choice.name, self._settings(choice), self.random_state, rehearsed)
+                    work = partial(run_job, dataset=dataset, rehearsals=rehearsed, run=run)
+                    results = list(executor_of(choice.name, len(jobs), run).map(work, jobs))
+                    watched.before = sum(result.seconds for result in results if result.from_cache)
+            except Exception as error:  # of whatever kind: what the others learn is worth more, and it is said
+                why = why_unfitted(error)
+                self._leave_out(choice, why, run)
+                self._note("left out", expert=choice.name, why=why)
+                continue
             found += [result.rankings for result in results]
             (self.experts_[choice.name],) = (result.expert for result in results if result.expert is not None)
+        if not self.experts_:
+            reasons = "; ".join(f"{event['expert']} {event['why']}" for event in self.history_)
+            raise DataError(f"{dataset.name}: no expert is left: {reasons}")
         with clock.watch("blend"):
             self._blend_experts(dataset, rehearsed, joined(found, len(rehearsed)), run)
+
+    def _leave_out(self, choice: Choice, why: str, run: Run) -> None:
+        run.say(f"{choice.name}: {why}")
+        self.plan_ = self.plan_.without(choice.name, why)
 
     def _blend_experts(
         self, dataset: Dataset, rehearsed: list[Rehearsal], rankings: list[dict[str, Ranking]], run: Run
