@@ -17,6 +17,7 @@ LAYERS: list[set[str]] = [  # from the bottom; a module may import its own layer
         "types",
         "config",
         "parallel",
+        "forks",
         "vectors",
         "states",
         "atomic",

@@ -14,10 +14,17 @@ Names are imported on first use: `import everylabel` itself loads nothing heavy.
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+for _variable in ("EVERYLABEL_THREADS", "OMP_NUM_THREADS"):
+    if os.environ.get(_variable, "").isdecimal():
+        # numpy's products and tokenizers ask once, when they are loaded, for variables of their own
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", os.environ[_variable])
+        os.environ.setdefault("RAYON_NUM_THREADS", os.environ[_variable])
 
 _EXPORTS = {
     "Dataset": "everylabel.data.dataset",

@@ -16,12 +16,14 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import Protocol, TypeVar
 
+from everylabel.forks import Lock, openmp_is_gone
+
 A = TypeVar("A")
 R = TypeVar("R")
 
 _this_thread = threading.local()
 _pools: dict[int, ThreadPoolExecutor] = {}  # by their size, of which there is one unless somebody changes it
-_pools_lock = threading.Lock()
+_pools_lock = Lock()
 
 
 def n_threads() -> int:
@@ -35,6 +37,11 @@ def n_threads() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def n_openmp_threads() -> int:
+    """For LightGBM and torch: as `n_threads`, and one in a forked process, where more would wait for ever."""
+    return 1 if openmp_is_gone() else n_threads()
 
 
 @contextmanager
@@ -158,8 +165,6 @@ def _alone() -> None:
 
 def _after_fork() -> None:
     """The parent's threads are not in the child."""
-    global _pools_lock
-    _pools_lock = threading.Lock()
     _pools.clear()
 
 

@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from everylabel.errors import ConfigError
+from everylabel.parallel import n_openmp_threads
 
 if TYPE_CHECKING:
     import torch
@@ -33,9 +34,13 @@ def chosen_name(name: str) -> str:
 
 
 def training_device(name: str) -> torch.device:
-    """Where a training of this setting runs; ConfigError where that device is not there."""
+    """Where a training of this setting runs; ConfigError where that device is not there.
+
+    Whoever works with torch asks here first: so it has as many threads as everything else (parallel.py).
+    """
     import torch
 
+    torch.set_num_threads(n_openmp_threads())
     name = chosen_name(name)
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"

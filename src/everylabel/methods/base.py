@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import copy
 import operator
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -24,6 +23,7 @@ from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_i
 from everylabel.data.given import texts_of
 from everylabel.data.labels import labels_of
 from everylabel.errors import ConfigError, DataError, NotFittedError
+from everylabel.forks import Lock
 from everylabel.methods.calibrate import CALIBRATION_DEPTH, Calibration
 from everylabel.methods.evidence import Clue, shared_words
 from everylabel.methods.traits import Described
@@ -217,8 +217,8 @@ class Method(Described, Fitted):
         self.__dict__["_model"] = model
 
     @property
-    def _changing(self) -> threading.RLock:
-        lock: threading.RLock = self.__dict__.setdefault("_lock", threading.RLock())  # one of two threads' is kept
+    def _changing(self) -> Lock:
+        lock: Lock = self.__dict__.setdefault("_lock", Lock())  # one of two threads' is kept
         return lock
 
     def _copy(self) -> Self:

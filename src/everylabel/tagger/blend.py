@@ -24,7 +24,7 @@ from scipy.sparse import csr_matrix, vstack
 
 from everylabel.methods.calibrate import CALIBRATION_DEPTH
 from everylabel.metrics.ranking import find_hits, inverse_propensity, ndcg, psp, weigh
-from everylabel.parallel import n_threads
+from everylabel.parallel import n_openmp_threads
 from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.tagger.candidates import ADDED, EXPERT_COLUMNS, SHARED_COLUMNS, CandidateTable
@@ -244,7 +244,7 @@ def _learned_trees(
         "monotone_constraints": _directions(data.table.columns.shape[1]),
         "deterministic": True,
         "force_row_wise": True,
-        "num_threads": 1 if small else n_threads(),
+        "num_threads": 1 if small else n_openmp_threads(),
         "seed": seed,
         "verbose": -1,
     }

@@ -8,7 +8,6 @@ these once. Threads may ask at the same time: the first one computes, the others
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import Future
 from dataclasses import replace
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from everylabel.data.dataset import Documents
+from everylabel.forks import Lock
 from everylabel.run import QUIET, Run
 from everylabel.text.lemmas import lemmatised
 from everylabel.text.tfidf import DocumentFeatures, Tfidf, TfidfConfig
@@ -34,7 +34,7 @@ class Views:
     def __init__(self, documents: Documents) -> None:
         self.documents = documents
         self._known: dict[Hashable, Future[Any]] = {}
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     @classmethod
     def of(cls, texts: Views | Documents | Iterable[str]) -> Views:
