@@ -10,7 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from everylabel.cli.app import app
 from everylabel.data import BadRows, convert, detect_format, load_dataset, sample
 from everylabel.data.dataset import Dataset
 from everylabel.errors import ConfigError, DataError
@@ -154,5 +156,7 @@ def test_no_cell_is_a_formula_if_that_is_asked_for(tmp_path: Path) -> None:
         for column in ("id", "title", "text"):
             assert [row[column] for row in cells] == [*expected, "a = b"]
         assert all(row["labels"].startswith("'") == safe for row in cells[:-1])
+    assert CliRunner().invoke(app, ["convert", str(source), str(tmp_path / "b.csv"), "--safe-cells"]).exit_code == 0
+    assert (tmp_path / "b.csv").read_bytes() == (tmp_path / "out.csv").read_bytes()
     with pytest.raises(ConfigError, match="safe cells are for spreadsheets, and native data are none"):
         convert(source, tmp_path / "out.jsonl", safe_cells=True)
