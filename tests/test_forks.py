@@ -31,8 +31,8 @@ pytestmark = [
 
 BEGIN = """
 import functools, multiprocessing, os, sys, threading, time
-import numpy as np
 import everylabel
+import numpy as np
 from everylabel.parallel import n_openmp_threads, parallel_map
 
 MODEL, TEXTS = sys.argv[1], [f"the ship and the tax of the union {i}" for i in range(300)]
@@ -201,7 +201,7 @@ def test_a_fit_in_the_child_of_a_process_that_has_fitted(model: Path, tmp_path: 
 def test_everybody_has_as_many_threads_as_is_said(
     model: Path, tmp_path: Path, variables: dict[str, str], expected: list[str]
 ) -> None:
-    """Our pool, torch (which hybrid encodes with), and BLAS, by one variable."""
+    """Our pool, torch in each thread that works with it, and the products of numpy and scipy, by one variable."""
     pytest.importorskip("threadpoolctl")
     found = run(
         """
@@ -209,9 +209,10 @@ def test_everybody_has_as_many_threads_as_is_said(
             import threadpoolctl
             from everylabel.parallel import n_threads
 
-            method = everylabel.load(MODEL)
-            method.rank(TEXTS[:3])
-            import torch
+            from everylabel.encoders.device import encoding_device
+
+            encoding_device("auto")  # as everybody who encodes or trains asks
+            import scipy.linalg, torch
 
             blas = {pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"}
             print(n_threads(), torch.get_num_threads(), *blas)
