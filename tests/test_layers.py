@@ -18,6 +18,7 @@ LAYERS: list[set[str]] = [  # from the bottom; a module may import its own layer
         "checks",
         "config",
         "parallel",
+        "forks",
         "vectors",
         "states",
         "atomic",

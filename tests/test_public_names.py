@@ -11,6 +11,7 @@ import everylabel
 PUBLIC = [
     "Dataset",
     "Documents",
+    "EverylabelError",
     "Label",
     "LabelSet",
     "Ranking",

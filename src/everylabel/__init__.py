@@ -14,14 +14,22 @@ Names are imported on first use: `import everylabel` itself loads nothing heavy.
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
+for _variable in ("EVERYLABEL_THREADS", "OMP_NUM_THREADS"):
+    if os.environ.get(_variable, "").isdecimal():
+        # numpy's products and tokenizers ask once, when they are loaded, for variables of their own
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", os.environ[_variable])
+        os.environ.setdefault("RAYON_NUM_THREADS", os.environ[_variable])
+
 _EXPORTS = {
     "Dataset": "everylabel.data.dataset",
     "Documents": "everylabel.data.dataset",
+    "EverylabelError": "everylabel.errors",
     "Label": "everylabel.data.dataset",
     "LabelSet": "everylabel.data.dataset",
     "load_dataset": "everylabel.data",
@@ -38,6 +46,7 @@ if TYPE_CHECKING:
     from everylabel.data.dataset import Documents as Documents
     from everylabel.data.dataset import Label as Label
     from everylabel.data.dataset import LabelSet as LabelSet
+    from everylabel.errors import EverylabelError as EverylabelError
     from everylabel.methods.base import Method
     from everylabel.store import load as load
     from everylabel.tagger.tagger import Tagger as Tagger
@@ -46,6 +55,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Dataset",
     "Documents",
+    "EverylabelError",
     "Label",
     "LabelSet",
     "Ranking",

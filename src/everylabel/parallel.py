@@ -16,25 +16,38 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import Protocol, TypeVar
 
+from everylabel.forks import Lock, openmp_is_gone
+
 A = TypeVar("A")
 R = TypeVar("R")
 
+VARIABLE = "EVERYLABEL_THREADS"
+
 _this_thread = threading.local()
 _pools: dict[int, ThreadPoolExecutor] = {}  # by their size, of which there is one unless somebody changes it
-_pools_lock = threading.Lock()
+_pools_lock = Lock()
 
 
 def n_threads() -> int:
     """The cores this thread may use; EVERYLABEL_THREADS overrides it (a shared server, a benchmark on one core)."""
     if getattr(_this_thread, "alone", False):
         return 1
-    for name in ("EVERYLABEL_THREADS", "OMP_NUM_THREADS"):
-        chosen = os.environ.get(name, "")
-        if chosen.isdecimal() and int(chosen) > 0:
-            return int(chosen)
+    if (said := said_threads(VARIABLE) or said_threads("OMP_NUM_THREADS")) > 0:
+        return said
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def said_threads(variable: str = VARIABLE) -> int:
+    """What the environment says; 0: nothing, or nonsense."""
+    said = os.environ.get(variable, "")
+    return int(said) if said.isdecimal() else 0
+
+
+def n_openmp_threads() -> int:
+    """For LightGBM and torch: as `n_threads`, and one in a forked process, where more would wait for ever."""
+    return 1 if openmp_is_gone() else n_threads()
 
 
 @contextmanager
@@ -158,8 +171,6 @@ def _alone() -> None:
 
 def _after_fork() -> None:
     """The parent's threads are not in the child."""
-    global _pools_lock
-    _pools_lock = threading.Lock()
     _pools.clear()
 
 

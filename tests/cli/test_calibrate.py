@@ -91,7 +91,13 @@ def test_contradictions_and_shares_that_are_none(run: Run, data: Path, tmp_path:
     both = run("fit", data, "-o", tmp_path / "model", "--no-calibrate", "--calibrate-share", "0.1")
     assert both.exit_code == 2
     assert "contradicts --no-calibrate" in both.stderr
-    result = run("fit", data, "-o", tmp_path / "model", "--calibrate-share", "1.5")
-    assert result.exit_code == 4
-    assert "a share must be between 0 and 1, got 1.5" in result.stderr
+    for share in ("1.5", "1", "0", "-0.1", "nan"):
+        result = run("fit", data, "-o", tmp_path / "model", "--calibrate-share", share)
+        assert result.exit_code == 4
+        assert (
+            f"must be above 0 and below 1, as some are fitted on and some calibrated on; got {share}:" in result.stderr
+        )
+    result = run("fit", data, "-o", tmp_path / "model", "--calibrate-share", "0.999")
+    assert result.exit_code == 3
+    assert "holds out 252 of 252 documents, and no labelled one is left to fit on" in result.stderr
     assert not (tmp_path / "model").exists()

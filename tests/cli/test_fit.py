@@ -274,7 +274,7 @@ def test_the_budget(run: Run, data: Path, tmp_path: Path) -> None:
     for arguments, code, message in (
         (["--method", "popularity"], 2, "only the tagger has a budget, and the method is 'popularity'"),
         (["--set", "method=knn"], 2, "only the tagger has a budget, and the method is 'knn'"),
-        (["--budget", "soon"], 4, "budget must be a time such as 90s, 30m or 2h"),
+        (["--budget", "soon"], 4, "budget must be a time such as 90s, 30m, 2h or 1h30m"),
     ):
         result = run("fit", data, "--budget", "30m", *arguments, "-o", tmp_path / "other")
         assert result.exit_code == code

@@ -48,6 +48,12 @@ def test_labels_are_found_in_the_very_next_ranking_and_can_go_again(run: Run, ow
     assert first_tag(run, own, "a boat on the sea") != "sea"
 
 
+def test_a_label_that_is_named_twice_goes_once(run: Run, own: Path) -> None:
+    removed = run("labels", "remove", own, "sea", "sea", "Seafaring")
+    assert removed.stdout == f"removed 1 label; {own} has 3 now\n"
+    assert listed(run, own) == ["rail", "sky", "new"]
+
+
 def test_the_list_says_how_many_documents_a_label_has(run: Run, own: Path) -> None:
     header, *rows = run("labels", "list", own).stdout.splitlines()
     assert header.split() == ["id", "name", "documents"]

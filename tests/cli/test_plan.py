@@ -60,14 +60,25 @@ def test_without_pairs(run: Run, sampled: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["--budget", "soon"], 4, "budget must be a time such as 90s, 30m or 2h; got 'soon'"),
+        (["--budget", "soon"], 4, "budget must be a time such as 90s, 30m, 2h or 1h30m; got 'soon'"),
         (["--set", "method=knn"], 2, "only a tagger has a plan, and the method is 'knn'"),
         (["--set", "bugdet=5m"], 4, "did you mean budget?"),
         (["--split", "none"], 3, "there is no split 'none'"),
         (["--set", 'experts=["knnn"]'], 4, "did you mean 'knn'?"),
+        (["--set", "random_state=-1"], 4, "random_state must be a whole number from 0 to"),
     ],
 )
 def test_mistakes(run: Run, sampled: Path, arguments: list[str], code: int, message: str) -> None:
     result = run("plan", sampled, *arguments)
     assert (result.exit_code, result.stdout) == (code, "")
     assert message in " ".join(result.stderr.replace("│", " ").split())
+
+
+def test_what_a_fit_refuses_a_plan_refuses(run: Run, tmp_path: Path) -> None:
+    """A plan for what cannot be fitted would be a promise."""
+    for split in ("labels", "train"):
+        (tmp_path / f"{split}.jsonl").write_text("")
+    refused = [run("plan", tmp_path), run("fit", tmp_path, "-o", tmp_path / "model")]
+    assert [(one.exit_code, one.stdout) for one in refused] == [(3, "")] * 2
+    assert len({one.stderr for one in refused}) == 1
+    assert "the vocabulary has no labels; expected at least one" in refused[0].stderr

@@ -59,6 +59,20 @@ def test_ctrl_c_says_that_nothing_is_half_written(model: Path) -> None:
         assert process.wait() == 130
 
 
+def test_each_line_of_a_pipe_is_answered_before_the_next_one(model: Path) -> None:
+    with subprocess.Popen(
+        [*COMMAND, "tag", str(model), "--quiet"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for i in range(3):
+            process.stdin.write(b"a text\n")
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["id"] == str(i)
+        process.stdin.close()
+        assert process.wait() == 0
+
+
 def test_output_is_utf_8_in_any_locale(data: Path, tmp_path: Path) -> None:
     labels = (data / "labels.jsonl").read_text().replace("Seafaring", "Schifffahrt über See")
     other = tmp_path / "data"

@@ -227,13 +227,26 @@ def test_data_without_labels_are_refused_and_nothing_is_written(run: Run, model:
     data = write_data(tmp_path / "data")
     write_lines(data / "test.jsonl", [{"id": "0", "text": "a"}, {"id": "1", "text": "b"}])
     page = tmp_path / "r.html"
-    page.write_text("before", encoding="utf-8")
     result = run("report", model, data, "-o", page)
     assert (result.exit_code, result.stdout) == (3, "")
     assert "none of the 2 documents of 'test' has a label; choose another part with --split" in result.stderr
-    assert page.read_text(encoding="utf-8") == "before"
+    assert not page.exists()
     assert run("report", model, data, "-o", tmp_path).exit_code == 2
     assert run("report", model, data, "-o", page, "--documents", 0).exit_code == 2
+
+
+def test_only_a_report_is_overwritten(run: Run, model: Path, data: Path, tmp_path: Path) -> None:
+    """A thesis by another name is found before the work, and stays."""
+    page = tmp_path / "thesis.html"
+    page.write_text("<!DOCTYPE html><html>three years of work</html>", encoding="utf-8")
+    result = run("report", model, data, "-o", page, "--no-curve")
+    assert result.exit_code == 3
+    assert f"{page}: this file is there, and is no report of everylabel, so it is not overwritten" in result.stderr
+    assert page.read_text(encoding="utf-8").endswith("three years of work</html>")
+    page.write_bytes(b"")
+    for _ in range(2):  # in the place of an empty file, and of a report
+        assert run("report", model, data, "-o", page, "--no-curve", "-q").exit_code == 0
+        assert "everylabel" in page.read_text(encoding="utf-8")
 
 
 def test_without_matplotlib(run: Run, model: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,6 +123,13 @@ def test_k_is_the_most_there_is(run: Run, fitted_tagger: Path) -> None:
         assert result.stderr == ""
 
 
+def test_more_labels_than_there_are(run: Run, model: Path) -> None:
+    """As many ranks as are asked for here would be 745 GiB."""
+    for arguments in ([], ["--best"], ["--threshold", "0.1"]):
+        (found,) = lines(run("tag", model, "-k", 99_999_999_999, *arguments, "--quiet", input="one text\n"))
+        assert found["labels"][0] == BEST
+
+
 def test_a_tagger_without_explanation_gives_what_every_method_gives(run: Run, fitted_tagger: Path) -> None:
     (found,) = lines(run("tag", fitted_tagger, "--k", 3, input=LIGHT))
     assert [list(label) for label in found["labels"]] == [["id", "name", "score"]] * 3

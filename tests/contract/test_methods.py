@@ -19,7 +19,7 @@ import everylabel
 from everylabel import config
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
 from everylabel.errors import ConfigError, DataError, NotFittedError
-from everylabel.methods.base import Method
+from everylabel.methods.base import MOST_PADDED, Method
 from everylabel.methods.calibrate import Calibration
 from everylabel.registry import method_class
 from everylabel.run import QUIET, Run
@@ -104,6 +104,15 @@ def test_what_a_ranking_is(fitted: Method, toy: Any, k: int) -> None:
     found = fitted.rank(texts, k)
     assert_ranking(found, len(texts), k, len(toy.train.labels))
     assert_identical(fitted.rank(texts, 40).top(k), found)
+
+
+def test_more_ranks_than_there_are_labels_cost_nothing(fitted: Method, toy: Any) -> None:
+    """Padded as far as anybody looks, and no further: so many ranks as are asked for here would be 745 GiB."""
+    n_labels = len(toy.train.labels)
+    found = fitted.rank(toy.single[:2], 99_999_999_999)
+    assert_ranking(found, 2, max(MOST_PADDED, n_labels), n_labels)
+    assert_identical(found.top(n_labels), fitted.rank(toy.single[:2], n_labels))
+    assert fitted.rank([], 99_999_999_999).ids.shape == (0, max(MOST_PADDED, n_labels))
 
 
 def test_a_document_ranks_the_same_alone(fitted: Method, toy: Any) -> None:

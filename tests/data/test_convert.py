@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from everylabel.cli.app import app
 from everylabel.data import BadRows, convert, detect_format, load_dataset, sample
 from everylabel.data.dataset import Dataset
 from everylabel.errors import ConfigError, DataError
@@ -135,3 +139,24 @@ def test_the_sample_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, m
     assert len(load_dataset(folder)) == 3
     with pytest.raises(DataError, match="exists already"):
         sample(folder)
+
+
+FORMULAS = ["=1+1", "+49 30 1234", "-2", "@SUM(A1)", "\t=1", "\r=1", " =cmd|' /C calc'!A0", "\uff1d1"]
+
+
+def test_no_cell_is_a_formula_if_that_is_asked_for(tmp_path: Path) -> None:
+    """By an apostrophe, as spreadsheets know it; else cells are what they are."""
+    source = tmp_path / "in.jsonl"
+    rows = [{"id": text, "title": text, "text": text, "labels": [text.strip()]} for text in [*FORMULAS, "a = b"]]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    for safe, expected in ((False, FORMULAS), (True, [f"'{text}" for text in FORMULAS])):
+        convert(source, tmp_path / "out.csv", safe_cells=safe, overwrite=True)
+        with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as file:
+            cells = list(csv.DictReader(file))
+        for column in ("id", "title", "text"):
+            assert [row[column] for row in cells] == [*expected, "a = b"]
+        assert all(row["labels"].startswith("'") == safe for row in cells[:-1])
+    assert CliRunner().invoke(app, ["convert", str(source), str(tmp_path / "b.csv"), "--safe-cells"]).exit_code == 0
+    assert (tmp_path / "b.csv").read_bytes() == (tmp_path / "out.csv").read_bytes()
+    with pytest.raises(ConfigError, match="safe cells are for spreadsheets, and native data are none"):
+        convert(source, tmp_path / "out.jsonl", safe_cells=True)

@@ -267,15 +267,29 @@ def test_more_data_cost_more_and_more_cores_less(name: str, rehearsal: str) -> N
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("90", 90), ("90s", 90), ("30m", 1800), ("2h", 7200), ("1.5h", 5400), (" 2 h ", 7200), ("", None), (" ", None)],
+    [
+        ("90", 90),
+        ("90s", 90),
+        ("30m", 1800),
+        ("2h", 7200),
+        ("1.5h", 5400),
+        (" 2 h ", 7200),
+        ("1h30m", 5400),
+        ("1h 30m 5s", 5405),
+        ("90m30s", 5430),
+        ("", None),
+        (" ", None),
+    ],
 )
 def test_times(text: str, seconds: float | None) -> None:
     assert seconds_of(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["soon", "0", "0m", "-5m", "2d", "1h30m", "1,5h", "h", ".5h", "nan", "inf", "1e3"])
+@pytest.mark.parametrize(
+    "text", ["soon", "0", "0m", "-5m", "2d", "1h30", "30m1h", "1m1m", "1,5h", "h", ".5h", "nan", "inf", "1e3"]
+)
 def test_no_times(text: str) -> None:
-    with pytest.raises(ConfigError, match="budget must be a time such as 90s, 30m or 2h; got"):
+    with pytest.raises(ConfigError, match="budget must be a time such as 90s, 30m, 2h or 1h30m; got"):
         seconds_of(text)
 
 

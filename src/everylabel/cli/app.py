@@ -28,7 +28,7 @@ from everylabel.cli.tag import tag
 app = typer.Typer(
     name="everylabel",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,  # everylabel --install-completion
     rich_markup_mode=None,  # plain help: half the start-up time, and it can be piped
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

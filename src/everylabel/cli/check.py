@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from everylabel.cli.guard import guarded
 from everylabel.cli.options import Json, Model
-from everylabel.cli.output import print_json, spoken_size
+from everylabel.cli.output import print_json, print_line, spoken_size
 
 
 @guarded
@@ -22,4 +22,4 @@ def check(model: Model, json: Json = False) -> None:
     if json:
         print_json({"ok": True} | found._asdict())
         return
-    print(f"{model}: ok, {found.files} files, {spoken_size(found.bytes)}")
+    print_line(f"{model}: ok, {found.files} files, {spoken_size(found.bytes)}")

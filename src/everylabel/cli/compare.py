@@ -9,7 +9,7 @@ import typer
 from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
 from everylabel.cli.options import Data, Device, Json, Layout, OnBadRow, Plots, Quiet, Split, use_device
-from everylabel.cli.output import draw, print_json
+from everylabel.cli.output import draw, print_json, print_line
 from everylabel.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def compare(
 
 
 def _print_heading(names: list[str], split: str, train: Dataset, held_out: Dataset) -> None:
-    print(f"fitted on {len(train):,} documents, evaluated on {split}: {len(held_out):,} documents; metrics in %")
+    print_line(f"fitted on {len(train):,} documents, evaluated on {split}: {len(held_out):,} documents; metrics in %")
     columns = [*SHOWN, "fit s", "docs/s"]
     print(
         f"{'method':{_width(names)}}" + "".join(f"{column:>11}" for column in columns) + f"  {MAIN} against the first"

@@ -30,6 +30,12 @@ def convert(
     ] = None,
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the files in the folder.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace data that is there.")] = False,
+    safe_cells: Annotated[
+        bool,
+        typer.Option(
+            "--safe-cells", help="CSV for a spreadsheet: an apostrophe before what it would take for a formula."
+        ),
+    ] = False,
     layout: Layout,
     on_bad_row: OnBadRow = "error",
     quiet: Quiet = False,
@@ -42,6 +48,7 @@ def convert(
 
     with progress(quiet) as run:
         how: dict[str, Any] = {"split": split, "gzip": gzip, "overwrite": overwrite, "on_bad_row": on_bad_row}
+        how["safe_cells"] = safe_cells
         done = convert_data(source, target, to, run=run, **how, **layout.keywords)
     if not quiet:
         parts = ", ".join(f"{number:,} {name}" for name, number in done.n_docs.items())

@@ -9,7 +9,7 @@ import typer
 from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
 from everylabel.cli.options import Data, Json, Layout, Model, OnBadRow, Plots, Quiet, Split
-from everylabel.cli.output import draw, note, print_json
+from everylabel.cli.output import draw, note, print_json, print_line
 from everylabel.cli.progress import progress
 
 
@@ -71,7 +71,9 @@ def evaluate(
         print_json(about | {"calibration": result.calibration_json()} | more | scores.to_json())
         return
     skipped = f" ({scores.n_skipped:,} without a label are left out)" if scores.n_skipped else ""
-    print(f"{method.name} on {split}: {scores.n_docs:,} documents{skipped}, {len(truth.train_counts):,} labels, in %")
+    print_line(
+        f"{method.name} on {split}: {scores.n_docs:,} documents{skipped}, {len(truth.train_counts):,} labels, in %"
+    )
     print_overall(scores)
     print()
     print_bands(scores)

@@ -9,7 +9,7 @@ import typer
 
 from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import Data, Device, Layout, OnBadRow, Quiet, Wanted, use_device
+from everylabel.cli.options import Data, Device, Layout, OnBadRow, Quiet, Wanted, methods_beginning_with, use_device
 from everylabel.cli.output import note
 from everylabel.cli.progress import progress, spoken_seconds
 from everylabel.cli.settings import chosen_method
@@ -27,7 +27,13 @@ def fit(
     *,
     method: Annotated[
         str | None,
-        typer.Option("--method", "-m", metavar="NAME", help=f"A method. [default: {DEFAULT_METHOD}]"),
+        typer.Option(
+            "--method",
+            "-m",
+            metavar="NAME",
+            help=f"A method. [default: {DEFAULT_METHOD}]",
+            autocompletion=methods_beginning_with,
+        ),
     ] = None,
     wanted: Wanted,
     label_share: Annotated[

@@ -16,6 +16,7 @@ from typing import ParamSpec
 import typer
 
 from everylabel.cli.main import INTERRUPTED
+from everylabel.cli.printable import printable
 from everylabel.errors import EverylabelError
 
 P = ParamSpec("P")
@@ -43,7 +44,7 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
 
 
 def fail(message: str, code: int) -> None:
-    typer.echo(f"everylabel: {' '.join(message.split())}", err=True)
+    typer.echo(f"everylabel: {printable(' '.join(message.split()))}", err=True)
     raise typer.Exit(code)
 
 

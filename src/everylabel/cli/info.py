@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from everylabel.cli.guard import guarded
 from everylabel.cli.history import COLUMNS, about
 from everylabel.cli.options import Json, Model
-from everylabel.cli.output import print_json, print_table, spoken_size
+from everylabel.cli.output import print_json, print_line, print_table, spoken_size
 
 if TYPE_CHECKING:
     from everylabel.store import Description
@@ -29,7 +29,7 @@ def info(model: Model, json: Json = False) -> None:
         print_json(_facts(found) | {"parts": [part._asdict() for part in found.parts]} | _made(found))
         return
     for name, value in _facts(found).items():
-        print(f"{name.replace('_', ' '):14}{_spoken(name, value)}")
+        print_line(f"{name.replace('_', ' '):14}{_spoken(name, value)}")
     print()
     rows = [
         (p.name, str(p.values), spoken_size(p.bytes), spoken_size(p.shared) if p.shared else "") for p in found.parts
@@ -37,7 +37,9 @@ def info(model: Model, json: Json = False) -> None:
     print_table(("part", "values", "size", "shared"), rows)
     made = _made(found)
     if "plan" in made:
-        print("\n" + "\n".join(made["plan"]))
+        print()
+        for line in made["plan"]:
+            print_line(line)
     if "history" in made:
         print()
         events = [(*(str(event[column]) for column in COLUMNS), about(event)) for event in made["history"]]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
 from everylabel.cli.options import Data, Json, Layout, Quiet
-from everylabel.cli.output import print_json, print_table
+from everylabel.cli.output import print_json, print_line, print_table
 from everylabel.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def inspect(data: Data, *, json: Json = False, layout: Layout, quiet: Quiet = Fa
 
 def _print(found: Inspection) -> None:
     named = "in the vocabulary" if found.has_vocabulary else "in the documents (there is no vocabulary)"
-    print(f"{found.path}: {found.format} data, {found.n_labels:,} labels {named}")
+    print_line(f"{found.path}: {found.format} data, {found.n_labels:,} labels {named}")
     if found.splits:
         _print_splits(found)
     else:
@@ -43,9 +43,9 @@ def _print(found: Inspection) -> None:
     if found.suspicious:
         print("\nSuspicious")
     for finding in found.suspicious.values():
-        print(f"  {finding.count:,} {finding.meaning}")
+        print_line(f"  {finding.count:,} {finding.meaning}")
         for example in finding.examples:
-            print(f"    {example}")
+            print_line(f"    {example}")
 
 
 def _print_splits(found: Inspection) -> None:

@@ -10,7 +10,7 @@ import typer
 from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
 from everylabel.cli.options import Json, Layout, Model, OnBadRow
-from everylabel.cli.output import print_json, print_table
+from everylabel.cli.output import print_json, print_line, print_table
 from everylabel.cli.progress import progress
 
 labels = typer.Typer(
@@ -46,8 +46,8 @@ def describe(
         keywords = [keyword._asdict() for keyword in found.keywords]
         print_json(found._asdict() | {"keywords": keywords})
         return
-    print(f"{found.id}: {found.name}")
-    print(f"text: {found.text}")
+    print_line(f"{found.id}: {found.name}")
+    print_line(f"text: {found.text}")
     if found.keywords:
         print()
         rows = [(word, f"{weight:.3f}", "yes" if read else "no") for word, weight, read in found.keywords]
@@ -75,7 +75,7 @@ def add(
 
     with progress(quiet=False) as run:
         done = add_labels(model, file, on_bad_row=on_bad_row, run=run, **layout.keywords)
-    print(f"added {labels_of(done.n_changed)}; {model} has {done.n_labels:,} now")
+    print_line(f"added {labels_of(done.n_changed)}; {model} has {done.n_labels:,} now")
 
 
 @labels.command()
@@ -92,7 +92,7 @@ def remove(
 
     with progress(quiet=False) as run:
         done = remove_labels(model, wanted, run=run)
-    print(f"removed {labels_of(done.n_changed)}; {model} has {done.n_labels:,} now")
+    print_line(f"removed {labels_of(done.n_changed)}; {model} has {done.n_labels:,} now")
 
 
 @labels.command(name="list")
@@ -110,7 +110,7 @@ def list_labels(model: Model, json: Json = False) -> None:
         print_json([label._asdict() for label in found])
         return
     rows = [(label.id, label.name, f"{label.documents:,}") for label in found]
-    print_table(("id", "name", "documents"), rows)
+    print_table(("id", "name", "documents"), rows, left=(0, 1))
 
 
 def labels_of(n: int) -> str:

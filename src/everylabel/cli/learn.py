@@ -10,7 +10,7 @@ import typer
 from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
 from everylabel.cli.options import Json, Layout, Model, OnBadRow, Quiet, Split
-from everylabel.cli.output import print_json
+from everylabel.cli.output import print_json, print_line
 from everylabel.cli.progress import progress
 
 
@@ -47,7 +47,7 @@ def learn(
     if json:
         print_json(found._asdict())
         return
-    print(f"learned {found.documents:,} documents with {found.pairs:,} labels; wrote {model}")
+    print_line(f"learned {found.documents:,} documents with {found.pairs:,} labels; wrote {model}")
     print(f"labels that had no document before: {found.new_labels:,}")
     print(f"nDCG@5 of these documents before they were learned: {percent(found.ndcg5)} %")
     print(f"a full fit is due: {found.refit_due}" if found.refit_due else "a full fit is not due yet")

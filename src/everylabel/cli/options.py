@@ -37,7 +37,10 @@ NoPairs = Annotated[bool, typer.Option("--no-pairs", help="Do not look at the do
 Budget = Annotated[
     str | None,
     typer.Option(
-        "--budget", "-b", metavar="TIME", help="Time for the tagger's fit: 90s, 30m, 2h. [default: by the data's size]"
+        "--budget",
+        "-b",
+        metavar="TIME",
+        help="Time for the tagger's fit: 90s, 30m, 1h30m. [default: by the data's size]",
     ),
 ]
 
@@ -110,6 +113,13 @@ class Wanted:
     settings: Settings = None
     split: Split = "train"
     no_pairs: NoPairs = False
+
+
+def methods_beginning_with(incomplete: str) -> list[str]:
+    """For a shell that completes a command line."""
+    from everylabel.registry import METHODS
+
+    return [name for name in METHODS if name.startswith(incomplete)]
 
 
 def use_device(name: str | None) -> None:

@@ -1,4 +1,8 @@
-"""Results on stdout: JSON, tables and plain lines. Everything that is not a result goes to stderr (`note`)."""
+"""Results on stdout: JSON, tables and plain lines. Everything that is not a result goes to stderr (`note`).
+
+What stands in data or models may be anything: `print_line`, `print_table` and `note` spell out what a terminal would
+obey (printable.py). `print` alone is for words of our own.
+"""
 
 from __future__ import annotations
 
@@ -10,30 +14,42 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from everylabel.cli.printable import printable, printable_json, printable_lines
+
 if TYPE_CHECKING:
     from everylabel.workflow.evaluate import Evaluation
 
 
 def print_json(value: Any, *, indent: int | None = 2) -> None:
     """UTF-8 whatever the locale is; a number that is not one becomes null, since JSON has no NaN."""
-    print(json.dumps(_plain(value), ensure_ascii=False, indent=indent, allow_nan=False))
+    text = json.dumps(_plain(value), ensure_ascii=False, indent=indent, allow_nan=False)
+    print(printable_json(text) if is_terminal() else text)
+
+
+def print_line(text: str) -> None:
+    """One line, whatever is in it."""
+    print(printable(text))
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)) -> None:
-    """The columns in `left` are words, the others numbers."""
+    """The columns in `left` are words, the others numbers. Wide characters and combining marks count as they look."""
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(pad_edge=False, box=None)
     for i, column in enumerate(columns):
         table.add_column(column, justify="left" if i in left else "right", header_style="bold", no_wrap=i > 0)
-    for row in rows:
-        table.add_row(*row)
+    cells = [[printable(cell) for cell in row] for row in rows]
+    for row in cells:
+        table.add_row(*map(Text, row))  # as texts: nothing in them is markup
     if is_terminal():
         Console(highlight=False, markup=False, emoji=False).print(table)
         return
-    # A pipe or a file has no width: 80 columns would cut names that the reader may need.
-    console = Console(width=200, highlight=False, markup=False, emoji=False)
+    # A pipe or a file has no width: any limit would cut names that the reader may need.
+    width = sum(2 + max(map(cell_len, column)) for column in zip(columns, *cells, strict=True))
+    console = Console(width=width, highlight=False, markup=False, emoji=False)
     with console.capture() as captured:
         console.print(table)
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
@@ -48,7 +64,7 @@ def spoken_size(n_bytes: int) -> str:
 
 
 def note(message: str) -> None:
-    typer.echo(message, err=True)
+    typer.echo(printable_lines(message), err=True)
 
 
 def draw(results: Mapping[str, Evaluation], folder: Path, quiet: bool) -> None:

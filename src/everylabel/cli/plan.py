@@ -7,7 +7,7 @@ import typer
 from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
 from everylabel.cli.options import Data, Device, Json, Layout, OnBadRow, Quiet, Wanted, use_device
-from everylabel.cli.output import print_json
+from everylabel.cli.output import print_json, print_line
 from everylabel.cli.progress import progress
 from everylabel.cli.settings import chosen_method
 
@@ -46,4 +46,5 @@ def plan(
     if json:
         print_json(found.to_json())
         return
-    print("\n".join(found.lines()))
+    for line in found.lines():
+        print_line(line)

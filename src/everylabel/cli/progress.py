@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
+from everylabel.cli.printable import printable, printable_lines
 from everylabel.run import QUIET, Run
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class LineReporter:
     def say(self, message: str) -> None:
         with self._lock:
             if not self.stream.closed:  # a reader that an error left open ends when it is collected, maybe long after
-                print(message, file=self.stream, flush=True)
+                print(printable_lines(message), file=self.stream, flush=True)
 
 
 @dataclass
@@ -103,7 +104,7 @@ class BarReporter:
 
     def start(self, name: str, total: int | None) -> object:
         with self._lock:
-            key = self.bars.add_task(name, total=total, rate="")  # a bar is drawn before it first advances
+            key = self.bars.add_task(printable(name), total=total, rate="")  # a bar is drawn before it first advances
             self._running[key] = _Work(name, total, time.monotonic())
             return key
 
@@ -122,7 +123,7 @@ class BarReporter:
                 self.say(work.summary(now))
 
     def say(self, message: str) -> None:
-        self.bars.console.print(message, markup=False, highlight=False)
+        self.bars.console.print(printable_lines(message), markup=False, highlight=False)
 
 
 @contextmanager

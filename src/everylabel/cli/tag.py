@@ -12,7 +12,7 @@ import typer
 from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
 from everylabel.cli.options import Layout, Model, OnBadRow, Quiet
-from everylabel.cli.output import is_terminal, note, print_json, print_table
+from everylabel.cli.output import is_terminal, note, print_json, print_line, print_table
 from everylabel.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _print_lines(documents: Documents, found: list[Suggestions]) -> None:
 def _print_tables(documents: Documents, found: list[Suggestions]) -> None:
     for i, (labels, new_labels) in enumerate(found):
         start = " ".join((documents.titles[i] or documents.texts[i]).split())[:70]
-        print(f"{documents.ids[i]}: {start}")
+        print_line(f"{documents.ids[i]}: {start}")
         _print_labels("label", labels)
         if new_labels:
             print()
@@ -142,7 +142,8 @@ def print_evidence(labels: list[dict[str, Any]]) -> None:
         for item in label.get("evidence", ()):
             kinds.setdefault(item["kind"], []).append(item)
         if kinds:
-            print(f"\n{label['name']} ({label['band']})")
+            print()
+            print_line(f"{label['name']} ({label['band']})")
         for kind, items in kinds.items():
             sources = ", ".join(dict.fromkeys(item["source"] for item in items))
-            print(f"  {kind}: {'; '.join(item['text'] for item in items)} [{sources}]")
+            print_line(f"  {kind}: {'; '.join(item['text'] for item in items)} [{sources}]")

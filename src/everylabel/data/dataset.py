@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from everylabel.data.given import texts_of
 from everylabel.data.labels import Label as Label  # as all of the data model is in this module's name
 from everylabel.data.labels import LabelSet as LabelSet
 from everylabel.errors import DataError
@@ -26,6 +27,8 @@ class Documents:
     features: Csr | None = None
 
     def __post_init__(self) -> None:
+        for name, what in (("ids", "id"), ("texts", "text"), ("titles", "title")):
+            object.__setattr__(self, name, texts_of(getattr(self, name), what))
         lengths = {len(self.ids), len(self.texts), len(self.titles)}
         if self.features is not None:
             lengths.add(self.features.shape[0])
@@ -35,16 +38,19 @@ class Documents:
             )
 
     @classmethod
-    def of(cls, texts: Documents | Sequence[str], titles: Sequence[str] | None = None) -> Documents:
-        """Plain texts as documents, numbered from 0; documents pass through."""
+    def of(cls, texts: Documents | Iterable[str], titles: Iterable[str] | None = None) -> Documents:
+        """Plain texts as documents, numbered from 0; documents pass through.
+
+        Lists, generators, arrays and columns of strings. What is no string, and one text that is not in a list, is an
+        error (given.py).
+        """
         if isinstance(texts, Documents):
             return texts
-        if isinstance(texts, str):
-            raise DataError("expected a list of texts, got one text; write rank([text])")
+        found = list(texts_of(texts))
         return cls(
-            ids=[str(i) for i in range(len(texts))],
-            texts=list(texts),
-            titles=list(titles) if titles is not None else [""] * len(texts),
+            ids=[str(i) for i in range(len(found))],
+            texts=found,
+            titles=list(texts_of(titles, "title")) if titles is not None else [""] * len(found),
         )
 
     def __len__(self) -> int:

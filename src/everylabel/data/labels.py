@@ -14,12 +14,15 @@ from typing import Any
 import numpy as np
 
 from everylabel.data.columns import Rows, Sliced, TextColumn, TextLists, checked_rows
+from everylabel.data.given import kind_of, text_of_field, texts_of
 from everylabel.data.ids import IdIndex, SortedHashes
 from everylabel.errors import DataError
 from everylabel.types import IntArray
 
 _TEXTS = ("ids", "names", "descriptions")
 _LISTS = ("alternatives", "parents")
+_FIELDS = ("id", "name", "description")
+_LISTED = {"alternatives": "alternative", "parents": "parent"}
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,14 @@ class Label:
     description: str = ""
     alternatives: tuple[str, ...] = ()
     parents: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in _FIELDS:
+            if type(getattr(self, name)) is not str:
+                object.__setattr__(self, name, text_of_field(getattr(self, name), f"the {name} of a label"))
+        for name, what in _LISTED.items():
+            if type(own := getattr(self, name)) is not tuple or not set(map(type, own)) <= {str}:
+                object.__setattr__(self, name, tuple(texts_of(own, what, f"label {self.id!r}: ")))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -50,7 +61,7 @@ class LabelSet(Sliced[Label, "LabelSet"]):
         """O(characters). An id that occurs twice is an error; a set passes through."""
         if isinstance(labels, LabelSet):
             return labels
-        labels = list(labels)
+        labels = labels_of(labels)
         found = _columns(labels)
         if (twice := found.index.first_twice()) is not None:
             raise _occurs_twice(twice)
@@ -158,6 +169,17 @@ class LabelSet(Sliced[Label, "LabelSet"]):
 
     def _columns(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _TEXTS + _LISTS}
+
+
+def labels_of(labels: Iterable[Label]) -> list[Label]:
+    """As they were given, checked."""
+    if isinstance(labels, (Label, str)):
+        raise DataError(f"expected a list of labels, got {kind_of(labels)}; put it into a list")
+    found = list(labels)
+    for i, label in enumerate(found):
+        if not isinstance(label, Label):
+            raise DataError(f"label {i} is {kind_of(label)}, expected a Label: everylabel.Label(id, name)")
+    return found
 
 
 def _columns(labels: list[Label]) -> LabelSet:

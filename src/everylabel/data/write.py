@@ -46,6 +46,7 @@ def convert(
     split: str | None = None,
     gzip: bool = False,
     overwrite: bool = False,
+    safe_cells: bool = False,
     on_bad_row: OnBadRow = "error",
     bad_rows: BadRows | None = None,
     run: Run = QUIET,
@@ -54,6 +55,7 @@ def convert(
     """Data in another format (`to`; by the target's suffix, else native): a folder, or one split as one file.
 
     A target ending in .jsonl, .csv, .parquet, .tsv or .txt (and .gz) is a file; `split` says which split it gets.
+    `safe_cells`: for a CSV that is opened in a spreadsheet, no cell of it is a formula.
     Memory holds the vocabulary and one row; formats with matrices or counts up front hold the pairs too.
     """
     target = Path(dst)
@@ -63,11 +65,13 @@ def convert(
     as_file = suffix_of(target) in FILE_FORMATS
     chosen = format_named(to or FILE_FORMATS.get(suffix_of(target), "native"))
     check_writer(chosen, as_file, target)
+    if safe_cells and chosen.NAME != "csv":
+        raise ConfigError(f"safe cells are for spreadsheets, and {chosen.NAME} data are none; leave it out, or use csv")
     splits = chosen_splits(module, source.path, split, as_file)
     check_target(target, source.path, overwrite, as_file=as_file)
     labels = source_labels(module, source)
     done = Converted(target, chosen.NAME, len(labels))
-    plan = Plan(module, source, Target(target, labels, written_options(options, chosen), gzip), done)
+    plan = Plan(module, source, Target(target, labels, written_options(options, chosen), gzip, safe_cells), done)
     with replaced(target, is_written) as partial:
         if as_file:
             plan.write_file(chosen, partial, splits[0])
@@ -99,7 +103,7 @@ class Plan:
             writer.write_split(target, "train" if split == WHOLE else split, self.rows(writer, split))
 
     def target_at(self, path: Path) -> Target:
-        return Target(path, self.target.labels, self.target.options, self.target.gz)
+        return self.target._replace(path=path)
 
     def rows(self, writer: Format, split: str) -> Iterator[Row]:
         self.done.n_docs[split] = 0

@@ -12,6 +12,8 @@ import re
 from typing import TYPE_CHECKING
 
 from everylabel.errors import ConfigError
+from everylabel.forks import openmp_is_gone
+from everylabel.parallel import said_threads
 
 if TYPE_CHECKING:
     import torch
@@ -33,9 +35,14 @@ def chosen_name(name: str) -> str:
 
 
 def training_device(name: str) -> torch.device:
-    """Where a training of this setting runs; ConfigError where that device is not there."""
+    """Where a training of this setting runs; ConfigError where that device is not there.
+
+    Whoever works with torch asks here first: if EVERYLABEL_THREADS says how many threads it may have, it is told so.
+    """
     import torch
 
+    if said_threads() and not openmp_is_gone() and torch.get_num_threads() != said_threads():
+        torch.set_num_threads(said_threads())
     name = chosen_name(name)
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
@@ -24,6 +23,7 @@ from everylabel.encoders.base import EncoderConfig, Tokens
 from everylabel.encoders.cache import cache_root
 from everylabel.encoders.places import BUNDLED, remember_place
 from everylabel.encoders.pretrained import find_folder, folder_hash
+from everylabel.forks import Lock
 from everylabel.mapping import array_in, map_file
 from everylabel.run import QUIET, Run
 from everylabel.types import FloatArray, LongArray
@@ -55,7 +55,7 @@ class Distilled:
 
 
 _in_use: WeakValueDictionary[str, Distilled] = WeakValueDictionary()
-_lock = threading.Lock()
+_lock = Lock()
 
 
 def distilled(teacher: str, run: Run = QUIET) -> Distilled:

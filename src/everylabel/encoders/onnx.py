@@ -13,7 +13,7 @@ import logging
 import tempfile
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from pathlib import Path
@@ -28,6 +28,7 @@ from everylabel.atomic import replaced
 from everylabel.encoders.cache import cache_root
 from everylabel.encoders.pretrained import needed
 from everylabel.errors import ConfigError
+from everylabel.forks import Lock, renewed
 from everylabel.parallel import n_threads
 from everylabel.run import QUIET, Run
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 RECIPE = "int8 1"  # another way of exporting, another number: files of the old way are not used
 _NAMES = ["input_ids", "attention_mask"]
 _LOGGERS = ("onnxruntime.transformers", "onnxruntime.quantization", "torch.onnx", "onnxscript")
-_exporting = threading.Lock()
+_exporting = Lock()
 
 
 class OnnxTransformer:
@@ -47,23 +48,38 @@ class OnnxTransformer:
         self._runtime = needed("onnxruntime")
         needed("onnx")
         model = _kept(transformer, f"{fingerprint} {RECIPE} {self._runtime.__version__}", run)
-        self._sessions: SimpleQueue[Any] = SimpleQueue()
-        for _ in range(n_threads()):
-            self._sessions.put(self._session(model))
+        self._all = [self._session(model) for _ in range(n_threads())]
+        self._sessions = _queue(self._all)
+        renewed(self)
 
     def __call__(self, padded: Padded) -> Tensor:
-        session = self._sessions.get()
+        sessions = self._sessions
+        session = sessions.get()
         try:
             states = session.run(None, {"input_ids": padded.ids, "attention_mask": padded.mask.astype(np.int64)})[0]
         finally:
-            self._sessions.put(session)
+            sessions.put(session)
         return torch.from_numpy(states)
+
+    def renew(self) -> None:
+        """In a forked child: what the parent's threads had taken never comes back."""
+        free = []
+        while not self._sessions.empty():
+            free.append(self._sessions.get_nowait())
+        self._sessions = _queue(free or self._all)
 
     def _session(self, model: bytes) -> Any:
         options = self._runtime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 3
         return self._runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def _queue(items: Iterable[Any]) -> SimpleQueue[Any]:
+    queue: SimpleQueue[Any] = SimpleQueue()
+    for item in items:
+        queue.put(item)
+    return queue
 
 
 def _kept(transformer: nn.Module, made_from: str, run: Run) -> bytes:

@@ -7,7 +7,6 @@ import hashlib
 import importlib
 import os
 import re
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from everylabel.errors import ConfigError, ModelError
+from everylabel.forks import Lock
 
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 OFFLINE = "what works without network: 'static', 'minilm', or a folder with a sentence-transformers model"
@@ -105,7 +105,7 @@ def load_sentence_transformer(folder: Path) -> Any:
             raise ConfigError(f"{folder}: cannot be loaded as a sentence-transformers model ({error})") from error
 
 
-_loading = threading.Lock()  # whether bars are drawn is said for the whole process
+_loading = Lock()  # whether bars are drawn is said for the whole process
 
 
 @contextmanager

@@ -10,7 +10,6 @@ embeddings are trained (`module`).
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from everylabel.encoders.places import BUNDLED, place_of
 from everylabel.encoders.table import TokenTable
 from everylabel.encoders.tokenizer import TextTokenizer, require_known_parts, shared_tokenizer
 from everylabel.errors import ModelError
+from everylabel.forks import Lock
 from everylabel.run import QUIET, Run
 from everylabel.types import FloatArray, LongArray
 from everylabel.vectors import unit_rows
@@ -52,7 +52,7 @@ class StaticEncoder:
         self._made: Versions = ()  # of the module, as the table is
         self._learned: tuple[Versions, TokenTable] | None = None  # of the module, as it was last looked at
         self._hashed: tuple[Versions, str] | None = None
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     @classmethod
     def load(cls, config: EncoderConfig, run: Run = QUIET) -> StaticEncoder:

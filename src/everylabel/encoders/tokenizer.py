@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain, pairwise
@@ -25,6 +24,7 @@ import numpy as np
 from everylabel import checks
 from everylabel.encoders.base import Tokens
 from everylabel.errors import DataError
+from everylabel.forks import Lock
 from everylabel.run import QUIET, Run
 from everylabel.types import IntArray, LongArray
 
@@ -139,6 +139,10 @@ class TextTokenizer:
         """The ids of [CLS], [PAD] and the like."""
         return [i for i, token in self._tokenizer.get_added_tokens_decoder().items() if token.special]
 
+    def __reduce__(self) -> tuple[Callable[[str], TextTokenizer], tuple[str]]:
+        """To another process: the one that it has, or a new one."""
+        return shared_tokenizer, (self.json,)
+
     def _read_whole(self, texts: Sequence[str], _max_tokens: int | None) -> Tokens:
         rows = self._tokenizer.encode_batch_fast([_clean(text) for text in texts], add_special_tokens=False)
         return Tokens.of([row.ids for row in rows])
@@ -200,7 +204,7 @@ class _Known:
         self.words = _Numbers()
         self.table = Tokens.of([])
         self.characters = 0
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._ids, self._offsets = np.empty(0, np.int32), np.zeros(1, np.int64)  # with room for more
 
     def add(self, words: list[str], rows: list[list[int]]) -> None:
@@ -239,7 +243,7 @@ def _with_room(array: Array, size: int) -> Array:
 
 
 _shared: dict[bytes, TextTokenizer] = {}
-_shared_lock = threading.Lock()
+_shared_lock = Lock()
 
 
 def shared_tokenizer(tokenizer_json: str) -> TextTokenizer:

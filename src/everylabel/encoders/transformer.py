@@ -7,7 +7,6 @@ training; on a machine with a GPU texts are encoded by a copy of it there, made 
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from pathlib import Path
@@ -28,6 +27,7 @@ from everylabel.encoders.pretrained import find_folder, load_sentence_transforme
 from everylabel.encoders.rebuilt import KINDS, can_be_rebuilt, heads_config, rebuilt
 from everylabel.encoders.tokenizer import TextTokenizer, require_known_parts, shared_tokenizer
 from everylabel.errors import ConfigError
+from everylabel.forks import Lock
 from everylabel.parallel import parallel_map
 from everylabel.run import QUIET, Run
 from everylabel.types import FloatArray, IntArray, LongArray
@@ -131,7 +131,7 @@ class TransformerEncoder:
         self._trained = trained
         self._onnx: OnnxTransformer | None = None
         self._copy: tuple[Versions, TransformerModule] | None = None  # on another device than the CPU
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._fingerprint = Fingerprint(module, json.dumps([tokenizer.json, heads_config(module.heads)]))
 
     @classmethod
@@ -164,6 +164,10 @@ class TransformerEncoder:
         if config.max_tokens and config.max_tokens > limit:  # positions beyond are untrained, or do not exist
             limit = min(config.max_tokens, getattr(first.model.config, "max_position_embeddings", limit))
         return cls(config, TransformerModule(first.model, parts[1:], tokenizer, limit), tokenizer, trained=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """To another process: without what it makes by itself on first use."""
+        return self.__dict__ | {"_onnx": None, "_copy": None}
 
     @property
     def fingerprint(self) -> str:

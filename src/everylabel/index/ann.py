@@ -8,7 +8,6 @@ scale the nearest 100 by bytes are 99 % the nearest 100 (usearch's: 96 %), and n
 from __future__ import annotations
 
 import json
-import threading
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -17,6 +16,7 @@ import numpy as np
 
 from everylabel import checks, config
 from everylabel.errors import ConfigError, ModelError
+from everylabel.forks import Lock
 from everylabel.index.checks import check_ids, checked_k, checked_new_ids, checked_old_ids, checked_vectors, refuse
 from everylabel.index.files import map_arrays, write_arrays
 from everylabel.index.graph import check_graph
@@ -70,7 +70,7 @@ class AnnIndex:
         self._graph = self._new_graph()
         self._mapped: Any = None  # the bytes of a graph that is used where it is, in a file
         self._by_width: dict[int, Any] = {}  # graphs on the same bytes, one for each width of a search
-        self._turn = threading.Lock()
+        self._turn = Lock()
 
     def __len__(self) -> int:
         return len(self._ids)

@@ -10,9 +10,9 @@ meanwhile. What was learned, `labels_` and the like, is read through the method 
 from __future__ import annotations
 
 import copy
-import threading
+import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -22,7 +22,10 @@ from numpy.typing import NDArray
 
 from everylabel import checks, config
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_in
+from everylabel.data.given import texts_of
+from everylabel.data.labels import labels_of
 from everylabel.errors import ConfigError, DataError, NotFittedError
+from everylabel.forks import Lock
 from everylabel.methods.calibrate import CALIBRATION_DEPTH, Calibration
 from everylabel.methods.evidence import Clue, shared_words
 from everylabel.methods.traits import Described
@@ -34,6 +37,8 @@ from everylabel.types import LongArray, Ranking
 
 State = dict[str, Any]
 """What a method learned: numpy arrays, csr matrices and plain JSON values by name ("tfidf/idf"): all of it is saved."""
+
+MOST_PADDED = 1_000  # ranks that a ranking has, if they are asked for, of however few labels
 
 
 class Fitted(ABC):
@@ -64,8 +69,12 @@ class Method(Described, Fitted):
         run = run.sharing()
         return self._fitted_by(dataset, lambda model: model._fit(dataset, run))
 
-    def rank(self, texts: Views | Documents | Sequence[str], k: int = 10) -> Ranking:
-        """The k best labels of each text, scores in 0..1, best first; probabilities once the method is calibrated."""
+    def rank(self, texts: Views | Documents | Iterable[str], k: int = 10) -> Ranking:
+        """The k best labels of each text, scores in 0..1, best first; probabilities once the method is calibrated.
+
+        Shape (texts, k), padded where there are fewer labels. A k beyond both the vocabulary and MOST_PADDED asks for
+        nothing more: the ranking is as wide as the larger of the two.
+        """
         model = self.model_
         found = model._scored(texts, k)
         return found if model.calibration_ is None else model.calibration_.apply(found)
@@ -83,12 +92,12 @@ class Method(Described, Fitted):
 
         A label that was removed comes back as it was. Any label that cannot be added is an error, and none is added.
         """
-        labels = list(labels)
+        labels = labels_of(labels)
         return self._become(lambda model: model.with_labels(labels))
 
     def remove_labels(self, ids: Iterable[str]) -> Self:
         """These labels are not ranked any more. An id that is not there is an error, and none is removed."""
-        ids = list(ids)
+        ids = texts_of(ids, "label id")
         return self._become(lambda model: model.without_labels(ids))
 
     def save(self, path: str | Path, *, overwrite: bool = True) -> None:
@@ -124,7 +133,7 @@ class Method(Described, Fitted):
     def without_labels(self, ids: Iterable[str]) -> Self:
         """The next model, which does not rank these labels: see `remove_labels`."""
         old = self.model_
-        ids = list(ids)
+        ids = texts_of(ids, "label id")
         hidden = old.hidden_.copy()
         hidden[places(old.labels_, old.hidden_, ids)] = True
         return old.hiding(hidden)
@@ -190,6 +199,17 @@ class Method(Described, Fitted):
 
     def _fitted_by(self, dataset: Dataset, learn: Callable[[Self], None]) -> Self:
         """Fitted by `learn(model)`, which sets what `model` learns."""
+        self.check_fit(dataset)
+        model = replace(self)
+        model.labels_, model.counts_, model.n_train_ = dataset.labels, dataset.counts, len(dataset)
+        model.hidden_, model.n_fitted_ = np.zeros(len(dataset.labels), np.bool_), len(dataset.labels)
+        model.calibration_ = model.added_ = None
+        learn(model)
+        self._swap(model)
+        return self
+
+    def check_fit(self, dataset: Dataset) -> None:
+        """Raise an error for settings or data that cannot work: before any work, and by all who say what it will be."""
         if not 0 <= self.random_state < 1 << 32:
             raise ConfigError(f"random_state must be a whole number from 0 to {(1 << 32) - 1}; got {self.random_state}")
         self.check()
@@ -200,13 +220,6 @@ class Method(Described, Fitted):
                 f"{dataset.name}: method {self.name!r} learns from labelled documents, and there is no labelled pair; "
                 "add labels to the training documents, or choose a method that needs none (everylabel methods)"
             )
-        model = replace(self)
-        model.labels_, model.counts_, model.n_train_ = dataset.labels, dataset.counts, len(dataset)
-        model.hidden_, model.n_fitted_ = np.zeros(len(dataset.labels), np.bool_), len(dataset.labels)
-        model.calibration_ = model.added_ = None
-        learn(model)
-        self._swap(model)
-        return self
 
     def _become(self, change: Callable[[Self], Self]) -> Self:
         """Put the next model in the place of the present one. Changes wait for each other, readers for none."""
@@ -224,8 +237,8 @@ class Method(Described, Fitted):
         self.__dict__["_model"] = model
 
     @property
-    def _changing(self) -> threading.RLock:
-        lock: threading.RLock = self.__dict__.setdefault("_lock", threading.RLock())  # one of two threads' is kept
+    def _changing(self) -> Lock:
+        lock: Lock = self.__dict__.setdefault("_lock", Lock())  # one of two threads' is kept
         return lock
 
     def _copy(self) -> Self:
@@ -267,11 +280,10 @@ class Method(Described, Fitted):
         """How much a word of label texts says, up to 1; 1 of all words where that is not known."""
         return 1.0
 
-    def _scored(self, texts: Views | Documents | Sequence[str], k: int) -> Ranking:
+    def _scored(self, texts: Views | Documents | Iterable[str], k: int) -> Ranking:
         """What `rank` returns, before any calibration."""
         model = self.model_
-        if k < 1:
-            raise DataError(f"k must be at least 1; got {k}")
+        k = _checked_k(k, len(model.labels_))
         views = Views.of(texts)
         if len(views) == 0:
             return Ranking.empty(0, k)
@@ -310,3 +322,14 @@ class Method(Described, Fitted):
 
     @abstractmethod
     def _restore(self, state: State) -> None: ...
+
+
+def _checked_k(k: int, n_labels: int) -> int:
+    """As many ranks as there can be, whatever is asked for: memory grows with them."""
+    try:
+        whole = operator.index(k)
+    except TypeError:
+        raise DataError(f"k must be a whole number, at least 1; got {k!r}") from None
+    if whole < 1:
+        raise DataError(f"k must be at least 1; got {k}")
+    return min(whole, max(n_labels, MOST_PADDED))

@@ -13,6 +13,8 @@ from typing import Any
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff]")  # what HTML has no place for
 
+MADE_BY = '<meta name="generator" content="everylabel">'  # by which a page is known again
+
 
 class Html(str):
     """HTML, to be taken as it is."""
@@ -82,6 +84,11 @@ def table(
     return tag("div", tag("table", head, tag("tbody", *body)), class_="wide")
 
 
+def is_page(begin: bytes) -> bool:
+    """By its first kB: is a file one of these pages?"""
+    return MADE_BY.encode() in begin
+
+
 def section(anchor: str, title: str, *content: object) -> Html:
     return tag("section", tag("h2", title), *content, id=anchor)
 
@@ -90,6 +97,7 @@ def document(title: str, *body: object, language: str = "en") -> str:
     """A whole page."""
     head: list[Any] = [
         Html('<meta charset="utf-8">'),
+        Html(MADE_BY),
         Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
         tag("title", title),
         Html(f"<style>{STYLE}</style>"),

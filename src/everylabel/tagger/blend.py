@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from everylabel import checks
 from everylabel.methods.calibrate import CALIBRATION_DEPTH
-from everylabel.parallel import n_threads
+from everylabel.parallel import n_openmp_threads
 from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.tagger.blending_set import BlendingSet
@@ -192,7 +192,7 @@ def _learned_trees(
         "monotone_constraints": _directions(data.table.columns.shape[1]),
         "deterministic": True,
         "force_row_wise": True,
-        "num_threads": 1 if small else n_threads(),
+        "num_threads": 1 if small else n_openmp_threads(),
         "seed": seed,
         "verbose": -1,
     }

@@ -9,6 +9,7 @@ import numpy as np
 
 from everylabel import config
 from everylabel.data.dataset import Dataset
+from everylabel.errors import ConfigError, EverylabelError
 from everylabel.methods.base import Method
 from everylabel.parallel import work_together
 from everylabel.registry import method_class
@@ -19,6 +20,7 @@ from everylabel.text.views import Views
 from everylabel.types import Ranking
 
 WORDS = "tfidf"
+MOST_SAID = 300  # characters of an error
 TITLES = "tfidf, title"  # what words say of the title alone: an opinion of its own
 
 
@@ -29,6 +31,17 @@ def new_expert(name: str, settings: Mapping[str, Any], seed: int) -> Method:
 def fit_expert(expert: Method, dataset: Dataset, run: Run = QUIET) -> Method:
     """Without pairs for those that do not learn from them: what they say of a document never depends on its labels."""
     return expert.fit(dataset if expert.traits.learns_from_pairs else dataset.without_pairs(), run=run)
+
+
+def why_unfitted(error: Exception) -> str:
+    """In words, why an expert is left out of a fit: too little data, a training that diverged, or a fault of its own.
+
+    A setting that cannot work, such as a device that is not there, is raised: its user has to know before the fit ends.
+    """
+    if type(error) is ConfigError:
+        raise error
+    what = str(error) if isinstance(error, EverylabelError) else f"{type(error).__name__}: {error}".rstrip(": ")
+    return f"cannot be fitted on these data ({' '.join(what.split())[:MOST_SAID]})"
 
 
 def opinions(experts: Mapping[str, Method], views: Views, prior: Prior | None = None) -> dict[str, Ranking]:

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 RehearsalKind: TypeAlias = Literal["dev", "held out", "folds", "mean", "none"]
 
-UNITS = {"s": 1, "m": 60, "h": 3600, "": 1}
+UNITS = {"h": 3600, "m": 60, "s": 1}
+NUMBER = r"[0-9]+(?:\.[0-9]+)?"
 BY_TRANSFORMER = 8e-3  # seconds a text, of a small one
 OVERHEAD = 1.0  # seconds of an expert beside its fits and rankings
 
@@ -243,13 +244,19 @@ def default_budget(facts: Facts) -> float:
 
 
 def seconds_of(budget: str) -> float | None:
-    """ "30m", "2h", "90s" or "90" in seconds; None of "": the default."""
-    if not budget.strip():
+    """ "30m", "2h", "1h30m", "90s" or "90" in seconds; None of "": the default."""
+    given = budget.strip()
+    if not given:
         return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", budget.strip())
-    if not found or float(found[1]) <= 0:
-        raise ConfigError(f"budget must be a time such as 90s, 30m or 2h; got {budget!r}")
-    return float(found[1]) * UNITS[found[2]]
+    if re.fullmatch(NUMBER, given):
+        given += "s"
+    found = re.fullmatch(r"\s*".join(rf"(?:({NUMBER})\s*{unit})?" for unit in UNITS), given)
+    seconds = (
+        sum(float(own or 0) * UNITS[unit] for own, unit in zip(found.groups(), UNITS, strict=True)) if found else 0
+    )
+    if not 0 < seconds < float("inf"):
+        raise ConfigError(f"budget must be a time such as 90s, 30m, 2h or 1h30m; got {budget!r}")
+    return seconds
 
 
 def spoken(seconds: float) -> str:

@@ -23,6 +23,8 @@ from everylabel.config import merge
 from everylabel.data.bands import band_of
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
 from everylabel.data.enough import TO_CALIBRATE
+from everylabel.data.given import texts_of
+from everylabel.data.labels import labels_of
 from everylabel.errors import ConfigError, DataError
 from everylabel.methods.base import Method, State
 from everylabel.methods.calibrate import Calibration
@@ -37,7 +39,7 @@ from everylabel.tagger.blending_set import BlendingSet, blending_set
 from everylabel.tagger.candidates import ADDED, PRIOR, CandidateTable, column_names, lengths_of_names, tabulated
 from everylabel.tagger.clock import Clock
 from everylabel.tagger.cut import cut
-from everylabel.tagger.experts import fit_expert, new_expert, opinion_names, opinions, ranks_unseen
+from everylabel.tagger.experts import fit_expert, new_expert, opinion_names, opinions, ranks_unseen, why_unfitted
 from everylabel.tagger.explain import Evidence, Training, beginnings, evidence
 from everylabel.tagger.job_cache import RankingsByRehearsal
 from everylabel.tagger.jobs import executor_of, jobs_of, joined, run_job
@@ -100,7 +102,7 @@ class Tagger(Method):
 
     def plan(self, dataset: Dataset, dev: Dataset | None = None) -> Plan:
         """What `fit` would do, without doing it."""
-        self.check()
+        self.check_fit(dataset)
         facts = Facts.of(dataset, _dev_of(dataset, dev), self.language, self.encoder)
         return choose_plan(facts, seconds_of(self.budget), only=self.experts, without=self.without)
 
@@ -135,7 +137,7 @@ class Tagger(Method):
 
     def tag(
         self,
-        texts: Documents | Sequence[str],
+        texts: Documents | Iterable[str],
         k: int = 5,
         *,
         threshold: float | None = None,
@@ -215,12 +217,12 @@ class Tagger(Method):
         return model, Learned(len(new), int(truth.nnz), n_first, score, due)
 
     def with_labels(self, labels: Iterable[Label]) -> Self:
-        labels = list(labels)
+        labels = labels_of(labels)
         return super().with_labels(labels)._relabelled("labels added", len(labels))
 
     def without_labels(self, ids: Iterable[str]) -> Self:
-        ids = list(ids)
-        return super().without_labels(ids)._relabelled("labels removed", len(ids))
+        ids = texts_of(ids, "label id")
+        return super().without_labels(ids)._relabelled("labels removed", len(set(ids)))
 
     def _relabelled(self, what: str, count: int) -> Self:
         self._hide_in_experts()
@@ -272,23 +274,34 @@ class Tagger(Method):
         spare = self.plan_.spare
         for choice in (*self.plan_.experts, *spare):
             if self.experts_ and not clock.has_time_for(choice.seconds, BLENDING * n_held, choice.kind):
-                why = f"left out while fitting: {spoken(clock.seconds)} of the budget are gone"
-                run.say(f"{choice.name}: {why}")
-                self.plan_ = self.plan_.without(choice.name, why)
+                self._leave_out(choice, f"left out while fitting: {spoken(clock.seconds)} of the budget are gone", run)
                 continue
             if choice in spare:
                 run.say(f"{choice.name}: there is time for it")
                 self.plan_ = self.plan_.taking(choice.name)
-            with clock.watch(choice.name, choice.seconds, choice.kind) as watched:
-                jobs = jobs_of(choice.name, self._settings(choice), self.random_state, rehearsed)
-                work = partial(run_job, dataset=dataset, rehearsals=rehearsed, run=run)
-                results = list(executor_of(choice.name, len(jobs), run).map(work, jobs))
-                watched.before = sum(result.seconds for result in results if result.from_cache)
+            try:
+                with clock.watch(choice.name, choice.seconds, choice.kind) as watched:
+                    jobs = jobs_of(choice.name, self._settings(choice), self.random_state, rehearsed)
+                    work = partial(run_job, dataset=dataset, rehearsals=rehearsed, run=run)
+                    results = list(executor_of(choice.name, len(jobs), run).map(work, jobs))
+                    watched.before = sum(result.seconds for result in results if result.from_cache)
+            except Exception as error:  # of whatever kind: what the others learn is worth more, and it is said
+                why = why_unfitted(error)
+                self._leave_out(choice, why, run)
+                self._note("left out", expert=choice.name, why=why)
+                continue
             found += [result.rankings for result in results]
             (self.experts_[choice.name],) = (result.expert for result in results if result.expert is not None)
+        if not self.experts_:
+            reasons = "; ".join(f"{event['expert']} {event['why']}" for event in self.history_)
+            raise DataError(f"{dataset.name}: no expert is left: {reasons}")
         self.prior_ = prior_among(self.experts_.values())
         with clock.watch("blend"):
             self._blend_experts(dataset, dev, rehearsed, joined(found, len(rehearsed)), run)
+
+    def _leave_out(self, choice: Choice, why: str, run: Run) -> None:
+        run.say(f"{choice.name}: {why}")
+        self.plan_ = self.plan_.without(choice.name, why)
 
     def _blend_experts(
         self,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from everylabel.data.dataset import Dataset, Documents, LabelSet, pairs_from_lists
+from everylabel.data.given import kind_of, text_of_field, texts_of
 from everylabel.errors import DataError
 from everylabel.methods.vocabulary import Hidden
 from everylabel.metrics.ranking import find_hits, ndcg
@@ -31,7 +32,7 @@ def as_dataset(labels: LabelSet, hidden: Hidden, pairs: Dataset | Iterable[tuple
     if isinstance(pairs, Dataset):
         used = {pairs.labels[int(i)].id for i in pairs.counts.nonzero()[0]}
     else:
-        pairs = list(pairs)
+        pairs = [_pair(i, pair) for i, pair in enumerate(pairs)]
         used = {label for _, own in pairs for label in own}
     unknown = sorted(label for label in used if label not in labels.index or hidden[labels.index[label]])
     if unknown:
@@ -45,6 +46,13 @@ def as_dataset(labels: LabelSet, hidden: Hidden, pairs: Dataset | Iterable[tuple
         return in_vocabulary(labels, pairs)
     lists = [[labels.index[label] for label in own] for _, own in pairs]
     return Dataset(Documents.of([text for text, _ in pairs]), labels, pairs_from_lists(lists, len(labels)))
+
+
+def _pair(i: int, pair: tuple[str, Sequence[str]]) -> tuple[str, list[str]]:
+    """One labelled document as it was given, checked."""
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise DataError(f"document {i}: expected (text, list of label ids), got {kind_of(pair)}; nothing was learned")
+    return text_of_field(pair[0], f"the text of document {i}"), texts_of(pair[1], "label id", f"document {i}: ")
 
 
 def measured(ranking: Ranking, truth: Csr) -> float:

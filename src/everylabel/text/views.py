@@ -8,8 +8,7 @@ these once. Threads may ask at the same time: the first one computes, the others
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everylabel.data.dataset import Documents
+from everylabel.forks import Lock
 from everylabel.run import QUIET, Run
 from everylabel.text.lemmas import lemmatised
 from everylabel.text.scripts import says_nothing
@@ -36,10 +36,10 @@ class Views:
     def __init__(self, documents: Documents) -> None:
         self.documents = documents
         self._known: dict[Hashable, Future[Any]] = {}
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     @classmethod
-    def of(cls, texts: Views | Documents | Sequence[str]) -> Views:
+    def of(cls, texts: Views | Documents | Iterable[str]) -> Views:
         return texts if isinstance(texts, Views) else cls(Documents.of(texts))
 
     @classmethod

@@ -12,7 +12,6 @@ import hashlib
 import json
 import math
 import re
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain, count
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from everylabel.atomic import replaced
+from everylabel.forks import Lock
 from everylabel.run import QUIET
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Checkpoints:
         self._key = key
         self._stages: list[Stage] = []
         self._parts: dict[str, Checkpoints] = {}
-        self._lock = threading.RLock()
+        self._lock = Lock()
 
     def within(self, name: str) -> Checkpoints:
         """The part of the folder with this name: what is kept there has names of its own, whoever else is training."""

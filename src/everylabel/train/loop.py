@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from everylabel.parallel import n_threads
+from everylabel.parallel import n_openmp_threads
 from everylabel.run import QUIET, Run
 from everylabel.train.checkpoint import Stage
 from everylabel.train.config import TrainConfig
@@ -63,7 +63,7 @@ def train(
 
 
 def _train(training: Training, run: Run) -> Iterator[Step]:
-    torch.set_num_threads(n_threads())
+    torch.set_num_threads(n_openmp_threads())
     training.started = time.perf_counter()
     stage = run.checkpoints.stage(training.name, training.identity, run.say) if run.checkpoints else None
     with training.moved():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -17,6 +16,7 @@ from torch import Tensor, nn
 
 from everylabel.encoders.device import training_device
 from everylabel.errors import ConfigError
+from everylabel.forks import Lock
 from everylabel.states import strip_prefix
 from everylabel.train.checkpoint import Saved, split_state
 from everylabel.train.config import TrainConfig
@@ -28,7 +28,7 @@ Batches = Callable[[int, np.random.Generator], Any]
 Loss = Callable[[Any, Any], Tensor | Mapping[str, Tensor]]
 
 # torch has one generator of random numbers for all threads: trainings that draw from it take turns, step by step.
-_TURN = threading.RLock()
+_TURN = Lock()
 _PLAIN = ("fresh", "evaluated", "idle", "best")  # attributes of a run that are JSON values
 
 

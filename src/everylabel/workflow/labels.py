@@ -54,8 +54,10 @@ def add_labels(
 def remove_labels(model: Method | str | Path, wanted: Sequence[str], *, run: Run = QUIET) -> VocabularyChange:
     """Labels by their ids or names: a model in memory or in a folder does not suggest them any more."""
     with changing(model, run) as method:
-        method.remove_labels([find_label(method.labels_, label) for label in wanted])
-        return VocabularyChange(len(wanted), n_shown(method))
+        ids = (find_label(method.labels_, label) for label in wanted)
+        found = list(dict.fromkeys(ids))  # a label may be named twice
+        method.remove_labels(found)
+        return VocabularyChange(len(found), n_shown(method))
 
 
 def list_labels(method: Method) -> list[ListedLabel]:

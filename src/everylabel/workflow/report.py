@@ -25,6 +25,7 @@ from everylabel.report.differences import System
 from everylabel.report.examples import Example, choose, describe
 from everylabel.report.examples import K as EXAMPLE_K
 from everylabel.report.page import Report, render
+from everylabel.report.page_parts import is_page
 from everylabel.run import QUIET, Run
 from everylabel.workflow.compare import changes, intervals
 from everylabel.workflow.evaluate import METRIC_DEPTH, Evaluation, evaluate, evaluate_part, match_labels
@@ -114,8 +115,23 @@ def ready_to_report(output: Path) -> None:
     check_writable(output)
 
 
+def check_output(output: Path) -> None:
+    """An error where a page would take the place of something else: before any work."""
+    try:
+        with output.open("rb") as file:
+            begin = file.read(1024)
+    except FileNotFoundError:
+        return
+    if begin and not is_page(begin):
+        raise DataError(
+            f"{output}: this file is there, and is no report of everylabel, so it is not overwritten; choose another "
+            "name, or remove it"
+        )
+
+
 def write_report(made: Report, output: Path) -> None:
-    """One file that needs nothing else; whole or not at all."""
+    """One file that needs nothing else; whole or not at all. Only in the place of another report."""
+    check_output(output)
     text = render(made)
     with replaced(output) as fresh:
         fresh.write_text(text, encoding="utf-8", errors="backslashreplace")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -53,7 +53,7 @@ class Suggestions(NamedTuple):
 
 
 def tag(
-    model: Method, documents: Documents | Sequence[str], cut: Cut | None = None, *, explain: bool = False
+    model: Method, documents: Documents | Iterable[str], cut: Cut | None = None, *, explain: bool = False
 ) -> list[list[Values]]:
     """The labels of each document, best first: see `suggest`."""
     return [found.labels for found in suggest(model, documents, cut, "none", explain=explain)]
@@ -61,7 +61,7 @@ def tag(
 
 def suggest(
     model: Method,
-    documents: Documents | Sequence[str],
+    documents: Documents | Iterable[str],
     cut: Cut | None = None,
     new_labels: NewLabels = "group",
     *,

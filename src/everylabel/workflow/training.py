@@ -10,7 +10,7 @@ from everylabel.data import Dataset, Documents, available_splits, load_dataset, 
 from everylabel.data.formats.layout import Layout
 from everylabel.data.formats.rows import WHOLE
 from everylabel.data.splits import hold_out_documents, keep_label_share, keep_pair_share
-from everylabel.errors import DataError
+from everylabel.errors import ConfigError, DataError
 from everylabel.run import QUIET, Run
 from everylabel.workflow.doubts import doubts
 from everylabel.workflow.settings import is_tagger
@@ -43,6 +43,13 @@ class TrainingSource:
     held_out_share: float | None = None  # of the documents, to be held out instead of the dev split
     on_bad_row: OnBadRow = "error"
     layout: Layout = field(default_factory=Layout)
+
+    def __post_init__(self) -> None:
+        if self.held_out_share is not None and not 0 < self.held_out_share < 1:
+            raise ConfigError(
+                f"the share of documents to be held out must be above 0 and below 1, as some are fitted on and some "
+                f"calibrated on; got {self.held_out_share:g}: give --calibrate-share 0.1, for example"
+            )
 
     def read(self, method: Method, *, calibrated: bool = True, run: Run = QUIET) -> TrainingData:
         """For this method; `calibrated`: whether its scores are to become probabilities."""
@@ -91,7 +98,13 @@ class TrainingSource:
     def hold_out(self, dataset: Dataset, run: Run = QUIET) -> tuple[Dataset, Dataset | None]:
         """(what to fit on, what is held out): a share of the documents, else the dev split if it has labels."""
         if self.held_out_share is not None:
-            return hold_out_documents(dataset, share=self.held_out_share)
+            train, held_out = hold_out_documents(dataset, share=self.held_out_share)
+            if not has_pairs(train):
+                raise DataError(
+                    f"{self.data}: a share of {self.held_out_share:g} holds out {len(held_out):,} of {len(dataset):,} "
+                    "documents, and no labelled one is left to fit on; hold out a smaller share, or none"
+                )
+            return train, held_out
         if self.split == DEV or not self.data.is_dir() or DEV not in available_splits(self.data, **self.layout):
             return dataset, None
         dev = load_dataset(self.data, DEV, on_bad_row=self.on_bad_row, run=run, **self.layout)

@@ -26,6 +26,7 @@ USUAL_NAMES = {
     "id", "text", "title", "abstract", "body", "content", "description", "summary", "name", "label", "labels", "tag",
     "tags", "subject", "subjects", "keyword", "keywords", "category", "categories", "topic", "topics", "class",
 }  # fmt: skip
+FORMULAS = (*"=+-@\t\r\n", *"\uff1d\uff0b\uff0d\uff20")  # as a cell begins that is computed; also full-width
 
 read_labels = vocabulary.found_labels
 
@@ -81,7 +82,16 @@ def write_file(target: Target, rows: Iterable[Row]) -> None:
         writer = csv.writer(text_out)
         writer.writerow(["id", *COLUMNS.values()])
         for row in rows:
-            writer.writerow([row.id, row.title, row.text, joined(row, options.separator)])
+            cells = [row.id, row.title, row.text, joined(row, options.separator)]
+            writer.writerow(map(safe_cell, cells) if target.safe_cells else cells)
+
+
+def safe_cell(cell: str) -> str:
+    """With an apostrophe before what a spreadsheet would take for a formula, and compute or send somewhere.
+
+    On request: who reads the file with a program finds the apostrophe in it.
+    """
+    return f"'{cell}" if cell.startswith(FORMULAS) or cell.lstrip().startswith(FORMULAS) else cell
 
 
 def joined(row: Row, separator: str) -> str:

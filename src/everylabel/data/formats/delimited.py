@@ -12,12 +12,12 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from everylabel.data.formats.limits import longest_line
 from everylabel.data.formats.lines import first_lines, lines
 from everylabel.data.formats.rows import BadRows, shown, suffix_of
 from everylabel.errors import DataError
 from everylabel.run import Run
 
-LARGEST_CELL = 2**31 - 1  # the module's own limit of 128 kB is less than a long document
 DELIMITERS = ",;\t|"
 ANNOUNCED = "sep="  # Excel's first line
 T = TypeVar("T", str, bytes)
@@ -33,7 +33,7 @@ class Table(NamedTuple):
 def delimiter_of(first_line: str, path: Path) -> str:
     """What splits the header into most columns; what the file's name says where it is one column anyway."""
     usual = "\t" if suffix_of(path) == ".tsv" else ","
-    csv.field_size_limit(LARGEST_CELL)
+    csv.field_size_limit(longest_line())
     try:
         found: dict[str, int] = {
             one: len(next(csv.reader([first_line], delimiter=one), [])) for one in (usual, *DELIMITERS)
@@ -45,6 +45,7 @@ def delimiter_of(first_line: str, path: Path) -> str:
 
 def columns_of(path: Path) -> list[str]:
     """The header, to tell formats apart; empty when there is none that can be read."""
+    csv.field_size_limit(longest_line())  # its own limit of 128 kB is less than a long document
     found = first_lines(path, 2)
     start = found[1:] if found and found[0].startswith(ANNOUNCED) else found
     try:
@@ -59,7 +60,7 @@ def table(path: Path, bad: BadRows, run: Run) -> Table:
 
 def table_of(raw: Iterable[bytes], path: Path, bad: BadRows) -> Table:
     """Of lines with their ends, from wherever; `path` is for messages, and its suffix a hint."""
-    csv.field_size_limit(LARGEST_CELL)
+    csv.field_size_limit(longest_line())
     # Bad bytes pass through as surrogates: only the reader knows which row they belong to.
     text = (line.decode("utf-8", "surrogateescape") for line in raw)
     start = leading(text)

@@ -1,4 +1,8 @@
-"""Files as lines of bytes: gzip or not, with or without a byte-order mark, any line end; damage becomes a DataError."""
+"""Files as lines of bytes: gzip or not, with or without a byte-order mark, any line end; damage becomes a DataError.
+
+No input takes more memory than a longest line: what has none, or unpacks to far more than it weighs, is refused
+(limits.py).
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from everylabel.data.formats.limits import TooMuchError, Unpacked, longest_line, too_long
 from everylabel.errors import DataError
 from everylabel.run import Run
 
@@ -23,7 +28,7 @@ def unpacked(raw: BinaryIO) -> BinaryIO:
     """The content of a stream, decompressed when its first bytes say gzip: names lie more often than content."""
     buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, raw), 1 << 16)
     if buffered.peek(2)[:2] == b"\x1f\x8b":
-        return io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=buffered)), 1 << 20)
+        return io.BufferedReader(Unpacked(buffered), 1 << 20)
     return buffered
 
 
@@ -37,6 +42,10 @@ def readable(name: str) -> Iterator[None]:
             f"{name}: expected a whole gzip file, and it is damaged or ends early ({error}); "
             "the download or copy was likely interrupted: fetch the file again"
         ) from error
+    except TooMuchError as error:
+        raise DataError(
+            f"{name}: this file {error}, which no text does, so it is not read; if it is meant to, unpack it first"
+        ) from None
     except OSError as error:
         raise DataError(
             f"{name}: cannot be read ({error.strerror or error}); check the path and its permissions"
@@ -70,12 +79,19 @@ def lines(path: Path, run: Run, *, keep_ends: bool = False) -> Iterator[bytes]:
 
 def without_mark(content: BinaryIO, name: str) -> Iterator[bytes]:
     """The lines of a stream; a UTF-8 mark is dropped, a UTF-16 one is an error, as no line could be read."""
-    first = content.readline()
+    most, number = longest_line(), 0
+    while line := content.readline(most + 1):
+        number += 1
+        if len(line) > most:
+            raise too_long(f"{name}:{number}", most)
+        yield marked(line, name) if number == 1 else line
+
+
+def marked(first: bytes, name: str) -> bytes:
+    """The first line without its byte-order mark."""
     if first.startswith(UTF16_MARKS):
         raise DataError(f"{name}: expected UTF-8 text, got UTF-16 (by its byte-order mark); save the file as UTF-8")
-    if first:
-        yield first.removeprefix(BOM)
-    yield from content
+    return first.removeprefix(BOM)
 
 
 def content_of(path: Path) -> bytes:
@@ -84,12 +100,23 @@ def content_of(path: Path) -> bytes:
         return content.read().removeprefix(BOM)
 
 
+def text_of(content: BinaryIO, name: str) -> bytes:
+    """A whole stream as one text: no longer than a line may be."""
+    most = longest_line()
+    data = content.read(most + 1)
+    if len(data) > most:
+        raise too_long(name, most)
+    return data.removeprefix(BOM)
+
+
 def first_lines(path: Path, count: int = 1) -> list[str]:
     """The first lines that are not blank, to tell formats apart; never fails on bad bytes."""
     found: list[str] = []
     with opened(path) as (_, content):
         line = content.readline(SNIFFED).removeprefix(BOM)
-        while line and len(found) < count:
+        n_bytes = 0
+        while line and len(found) < count and n_bytes <= SNIFFED:
+            n_bytes += len(line)
             text = line.decode("utf-8", errors="replace").rstrip("\r\n")
             if text.strip():
                 found.append(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, Unpack
 
@@ -15,7 +15,7 @@ from scipy.sparse import csr_matrix
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
 from everylabel.data.formats import plain, vocabulary
 from everylabel.data.formats.layout import Layout, Options
-from everylabel.data.formats.lines import content_of, unpacked
+from everylabel.data.formats.lines import opened, readable, text_of, unpacked
 from everylabel.data.formats.opening import (
     known_rows,
     limited,
@@ -31,6 +31,8 @@ from everylabel.data.formats.rows import WHOLE, BadRows, Entry, OnBadRow, Row, S
 from everylabel.errors import DataError
 from everylabel.run import QUIET, Run
 from everylabel.types import Csr
+
+AT_ONCE = 1024  # documents of a stream that is read whole
 
 
 @dataclass
@@ -220,10 +222,12 @@ def stream_documents(
     run: Run = QUIET,
     **layout: Unpack[Layout],
 ) -> Iterator[Documents]:
-    """As `load_documents`, in parts of at most `size` documents, for input of any length."""
+    """As `load_documents`, in parts of at most `size` documents, for input of any length.
+
+    Of a stream a part is what is there already: no document waits for others that may come later.
+    """
     bad = bad_rows if bad_rows is not None else BadRows(on_bad_row)
-    rows = document_rows(source, split, bad, Options(**layout), run)
-    while part := list(islice(rows, size)):
+    for part in document_parts(source, split, size, bad, Options(**layout), run):
         gathered = GatheredDocuments()
         for row in part:
             gathered.add(row)
@@ -234,21 +238,36 @@ def stream_documents(
 def whole_text(source: Path | str | BinaryIO) -> Documents:
     """A file or stream, compressed or not, as one document."""
     if isinstance(source, Path | str):
-        where, content = str(source), content_of(Path(source))
+        where = str(source)
+        with opened(Path(source)) as (_, file):
+            content = text_of(file, where)
     else:
-        where, content = "standard input", unpacked(source).read()
+        where = "standard input"
+        with readable(where):
+            content = text_of(unpacked(source), where)
     try:
-        return Documents.of([content.decode("utf-8-sig")])
+        return Documents.of([content.decode()])
     except UnicodeDecodeError as error:
         raise DataError(f"{where}: expected UTF-8 text; {error}; save it as UTF-8") from None
+
+
+def document_parts(
+    source: Path | str | BinaryIO, split: str | None, size: int, bad: BadRows, options: Options, run: Run
+) -> Iterator[list[Row]]:
+    if isinstance(source, Path | str) or options.limit is not None:
+        rows = document_rows(source, split, bad, options, run)
+        while part := list(islice(rows, size)):
+            yield part
+    else:
+        yield from plain.read_stream(source, Source(Path(plain.STREAM), options, bad, run), size)
 
 
 def document_rows(
     source: Path | str | BinaryIO, split: str | None, bad: BadRows, options: Options, run: Run
 ) -> Iterator[Row]:
     if not isinstance(source, Path | str):
-        opened = Source(Path(plain.STREAM), options, bad, run)
-        return islice(plain.read_stream(source, opened), options.limit)  # whether there is more is not waited for
+        arriving = plain.read_stream(source, Source(Path(plain.STREAM), options, bad, run), AT_ONCE)
+        return islice(chain.from_iterable(arriving), options.limit)  # whether there is more is not waited for
     path = Path(source)
     if is_plain(path, options) or (suffix_of(path) == ".txt" and is_guessed(path, options)):
         opened = Source(path, options, bad, run)

@@ -14,6 +14,7 @@ from scipy.sparse import csr_matrix, load_npz, save_npz
 
 from everylabel.data.dataset import pairs_from_lists
 from everylabel.data.formats import vocabulary
+from everylabel.data.formats.limits import check_zip
 from everylabel.data.formats.lines import created, first_lines, lines, opened
 from everylabel.data.formats.rows import (
     SPLIT_NAMES,
@@ -93,7 +94,9 @@ def read_matrix(source: Source, split: str) -> Iterator[Row]:
 def read_npz(file: Path) -> Csr:
     """A sparse matrix; scipy and numpy never unpickle here, so a hostile file cannot run code."""
     try:
-        with opened(file) as (_, content):
+        with opened(file) as (raw, content):
+            if content is raw:
+                check_zip(raw)
             matrix = csr_matrix(load_npz(content))
         matrix.eliminate_zeros()
         matrix.check_format(full_check=True)

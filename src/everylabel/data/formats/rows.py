@@ -106,6 +106,7 @@ class Target(NamedTuple):
     labels: LabelSet
     options: Options
     gz: bool = False
+    safe_cells: bool = False  # in tables as text: see csv_file.py
 
     def into(self, name: str) -> Target:
         """A file in this folder, compressed if asked for."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from everylabel.data.dataset import Label
+from everylabel.data.formats.entities import check_entities
 from everylabel.data.formats.lines import content_of
 from everylabel.data.formats.rows import Entry, suffix_of
 from everylabel.errors import DataError
@@ -51,6 +52,8 @@ def parsed(file: Path) -> Graph:
     except ImportError:
         raise DataError(f"{file}: reading SKOS needs rdflib; pip install everylabel[skos]") from None
     content = content_of(file)
+    if suffix_of(file) == ".rdf":
+        check_entities(content, file)
     try:
         return Graph().parse(data=content, format=PARSERS[suffix_of(file)])
     except Exception as error:  # each of rdflib's parsers fails with kinds of its own, some with bare Exception
