@@ -221,7 +221,7 @@ def test_what_came_after_the_fit_is_checked_and_works(checked: list[str], tmp_pa
     assert checked == ["checked"]
     np.testing.assert_array_equal(again.rank(TEXTS, 4).ids, method.rank(TEXTS, 4).ids)
     craft(tmp_path / "copied", "added/match/added/owners", put(0, 99))
-    with pytest.raises(ModelError, match="owners of rows"):
+    with pytest.raises(ModelError, match="labels without a text to be found by"):
         everylabel.load(tmp_path / "copied")
 
 
