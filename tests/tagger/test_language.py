@@ -93,8 +93,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_an_encoder_is_used_throughout(folder: Path, tmp_path: Path) -> None:
     tagger = Tagger(encoder=str(folder), experts=("tfidf", "knn", "semantic", "xml0")).fit(german())
     for name in ("semantic", "xml0"):
-        assert tagger.experts_[name].encoder.kind == str(folder)  # type: ignore[attr-defined]
-    assert tagger.experts_["semantic"].tower_.encoder.config.kind == str(folder)  # type: ignore[attr-defined]
+        assert tagger.experts_[name].encoder.kind == str(folder)
+    assert tagger.experts_["semantic"].tower_.encoder.config.kind == str(folder)
     tagger.save(tmp_path / "model")
     again = everylabel.load(tmp_path / "model")
     assert again.rank(TEXTS[:4], 2).ids.tolist() == tagger.rank(TEXTS[:4], 2).ids.tolist()

@@ -258,6 +258,42 @@ def test_settings_that_cannot_work(settings: dict[str, Any], message: str) -> No
         MatchConfig(**settings).check()
 
 
+# --- how much of a label's name a document has
+
+
+def shares_of(matcher: LabelMatcher, documents: Views, *pairs: tuple[int, int]) -> list[list[float]]:
+    rows, labels = np.array(pairs, np.int64).T
+    return [list(map(float, row)) for row in np.round(matcher.shares(documents, rows, labels), 4)]
+
+
+def test_shares_of_names_in_text_and_title() -> None:
+    labels = LabelSet.of([Label("a", "wind power", "", ("mills",)), Label("b", "tidal power"), Label("c", "taxes")])
+    documents = views_of(["plants of power by the wind", "power", "a mill"], ["wind", "", "Taxes"])
+    matcher = LabelMatcher(MatchConfig(ngrams=1)).fit(documents, labels)
+    found = shares_of(matcher, documents, (0, 0), (0, 1), (0, 2), (1, 0), (2, 0), (2, 2))
+    wind, both, none = found[0], found[1], found[2]
+    assert wind[0] == 1
+    assert 0 < wind[1] < 1  # of the title
+    assert 0 < both[0] < 0.5  # the other word is the rarer one
+    assert none == [0, 0]
+    assert found[3][1] == 0  # it has no title
+    assert found[4] == [1, 0]  # one of its names is enough
+    assert found[5] == [1, 1]  # the title is a part of the text
+    pairs = LabelMatcher(MatchConfig(ngrams=2)).fit(documents, labels)
+    assert shares_of(pairs, documents, (0, 0))[0][0] < 1  # not the words side by side
+
+
+def test_shares_of_added_labels() -> None:
+    documents = views_of(["wind power and lidar", "lidar"])
+    matcher = LabelMatcher(MatchConfig(ngrams=1)).fit(documents, named("wind power", "taxes"))
+    wider = matcher.with_labels(named("wind power", "taxes", "lidar", "wind lidar", "radar"), 2)
+    found = shares_of(wider, documents, (0, 0), (0, 2), (0, 3), (0, 4), (1, 0), (1, 2), (1, 3))
+    full = [row[0] for row in found]
+    assert [full[i] for i in (0, 1, 2, 3, 4, 5)] == [1, 1, 1, 0, 0, 1]
+    assert 0 < full[6] < 1
+    assert shares_of(matcher, documents, (0, 0)) == found[:1]
+
+
 # --- other languages
 
 
@@ -298,39 +334,3 @@ def test_a_matcher_with_pieces_is_restored_and_grows() -> None:
     np.testing.assert_array_equal(scores_of(again, documents, 1), scores_of(fitted, documents, 1))
     wider = again.with_labels(named("Windkraft", "Kernkraft"), 1)
     assert wider.rank(documents, 1).ids.tolist() == [[0], [1]]
-
-
-# --- how much of a label's name a document has
-
-
-def shares_of(matcher: LabelMatcher, documents: Views, *pairs: tuple[int, int]) -> list[list[float]]:
-    rows, labels = np.array(pairs, np.int64).T
-    return np.round(matcher.shares(documents, rows, labels), 4).tolist()
-
-
-def test_shares_of_names_in_text_and_title() -> None:
-    labels = LabelSet.of([Label("a", "wind power", "", ("mills",)), Label("b", "tidal power"), Label("c", "taxes")])
-    documents = views_of(["plants of power by the wind", "power", "a mill"], ["wind", "", "Taxes"])
-    matcher = LabelMatcher(MatchConfig(ngrams=1)).fit(documents, labels)
-    found = shares_of(matcher, documents, (0, 0), (0, 1), (0, 2), (1, 0), (2, 0), (2, 2))
-    wind, both, none = found[0], found[1], found[2]
-    assert wind[0] == 1
-    assert 0 < wind[1] < 1  # of the title
-    assert 0 < both[0] < 0.5  # the other word is the rarer one
-    assert none == [0, 0]
-    assert found[3][1] == 0  # it has no title
-    assert found[4] == [1, 0]  # one of its names is enough
-    assert found[5] == [1, 1]  # the title is a part of the text
-    pairs = LabelMatcher(MatchConfig(ngrams=2)).fit(documents, labels)
-    assert shares_of(pairs, documents, (0, 0))[0][0] < 1  # not the words side by side
-
-
-def test_shares_of_added_labels() -> None:
-    documents = views_of(["wind power and lidar", "lidar"])
-    matcher = LabelMatcher(MatchConfig(ngrams=1)).fit(documents, named("wind power", "taxes"))
-    wider = matcher.with_labels(named("wind power", "taxes", "lidar", "wind lidar", "radar"), 2)
-    found = shares_of(wider, documents, (0, 0), (0, 2), (0, 3), (0, 4), (1, 0), (1, 2), (1, 3))
-    full = [row[0] for row in found]
-    assert [full[i] for i in (0, 1, 2, 3, 4, 5)] == [1, 1, 1, 0, 0, 1]
-    assert 0 < full[6] < 1
-    assert shares_of(matcher, documents, (0, 0)) == found[:1]

@@ -79,7 +79,7 @@ class Tower:
     def rank(self, views: Views, k: int) -> Ranking:
         """The best of a label's texts counts, and with passages="max" the best of a document's passages."""
         vectors, begins = self._passages(views)
-        silent = ~vectors.any(axis=1)  # a text of no known token
+        silent = np.asarray(~vectors.any(axis=1))  # a text of no known token
         vectors = unit_rows(vectors - self.mean)
         if isinstance(self.index, ExactIndex):
             found = self.index.search_owners(vectors, self._begins, k)

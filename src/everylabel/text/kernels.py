@@ -160,8 +160,9 @@ def count_documents(
             gram = FREE
             for j in range(i, _last(i, n, ngrams, spans)):
                 gram = _extend(gram, hashes[j])
-                at = place(table[0], gram)
-                table = _noted(gram, at, first_doc + d, spans[i, 0] - begin, spans[j, 1] - begin, table)
+                table = _noted(
+                    gram, place(table[0], gram), first_doc + d, spans[i, 0] - begin, spans[j, 1] - begin, table
+                )
             for first in range(spans[i, 0] - 1, spans[i, 0] - 1 + _n_pieces(spans[i], pieces)):
                 gram = _piece(codes, first, pieces, spans[i, 0], spans[i, 1])
                 at = place(table[0], gram)
@@ -241,7 +242,8 @@ def count_terms(
                     found[n_found] = number
                     n_found += 1
             for first in range(spans[i, 0] - 1, spans[i, 0] - 1 + n_pieces):
-                number = _number(table, known, _piece(codes, first, pieces, spans[i, 0], spans[i, 1]))
+                gram = _piece(codes, first, pieces, spans[i, 0], spans[i, 1])
+                number = _number(table, known, gram)
                 if number >= 0:
                     found[n_found] = number
                     n_found += 1

@@ -312,7 +312,7 @@ class OfDe(Method):
         encoder = self.ranker_.encoder
         known = ~np.isin(views.tokens(encoder).ids, encoder.tokenizer.special_ids())
         counts = np.concatenate([[0], np.cumsum(known)])[views.tokens(encoder).offsets]
-        return views.silent | (np.diff(counts) == 0)
+        return np.asarray(views.silent | (np.diff(counts) == 0))
 
     def _weighed(self, found: Ranking, counts: LongArray, k: int) -> Ranking:
         """The same labels with what their frequency adds to a cosine, less than in training; half of it to a score."""
