@@ -36,7 +36,7 @@ def read_all(folder: Path, kind: str) -> None:
     refusal: EverylabelError | None = None
     for format in (None, kind):
         try:
-            for split in available_splits(folder, format):
+            for split in available_splits(folder, format=format):
                 _read(folder, split, format)
             inspect(folder, format=format)
         except EverylabelError as error:

@@ -14,13 +14,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
-from everylabel import checks
 from everylabel.config import merge
-from everylabel.data.bands import band_of
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
 from everylabel.data.enough import TO_CALIBRATE
 from everylabel.data.given import texts_of
@@ -38,6 +36,7 @@ from everylabel.tagger.blend import Blend, learn
 from everylabel.tagger.blending_set import BlendingSet, blending_set
 from everylabel.tagger.candidates import ADDED, PRIOR, CandidateTable, column_names, lengths_of_names, tabulated
 from everylabel.tagger.clock import Clock
+from everylabel.tagger.contents import check_contents
 from everylabel.tagger.cut import cut
 from everylabel.tagger.experts import fit_expert, new_expert, opinion_names, opinions, ranks_unseen, why_unfitted
 from everylabel.tagger.explain import Evidence, Training, beginnings, evidence
@@ -48,6 +47,7 @@ from everylabel.tagger.plan import Choice, Plan, choose_plan, seconds_of, spoken
 from everylabel.tagger.prior import Prior, prior_among, prior_of
 from everylabel.tagger.probability import rate_of_unseen
 from everylabel.tagger.rehearsal import Rehearsal, in_vocabulary, labelled, rehearsals
+from everylabel.tagger.tags import Tag, described
 from everylabel.tagger.update import Learned, as_dataset, measured, refit_due
 from everylabel.text.views import Views
 from everylabel.types import LongArray, Ranking
@@ -56,16 +56,6 @@ CHUNK = 256  # documents that are ranked at a time
 FEW = 16  # so many are ranked by the experts side by side, more by parts of them side by side
 BLENDING = 5e-3  # seconds for each held-out document, as planned
 LEAST_CALIBRATION = TO_CALIBRATE  # labelled documents, for what has no blend
-
-
-class Tag(NamedTuple):
-    """A label of a document, and why."""
-
-    id: str
-    name: str
-    probability: float
-    band: str
-    evidence: list[Evidence]
 
 
 @method("tagger", "several methods, chosen for the data and blended: frequent, rare and unseen labels in one ranking")
@@ -106,7 +96,7 @@ class Tagger(Method):
         facts = Facts.of(dataset, _dev_of(dataset, dev), self.language, self.encoder)
         return choose_plan(facts, seconds_of(self.budget), only=self.experts, without=self.without)
 
-    def rank(self, texts: Views | Documents | Sequence[str], k: int = 10) -> Ranking:
+    def rank(self, texts: Views | Documents | Iterable[str], k: int = 10) -> Ranking:
         """The k best labels of each text with their probabilities, by these; of another `order` they may rise again."""
         model = self.model_
         if model.order == "probability" or model.blend_ is None:
@@ -122,7 +112,7 @@ class Tagger(Method):
         return model
 
     def new_labels(
-        self, texts: Documents | Sequence[str], n: int = MOST_NEW, *, explain: bool = True
+        self, texts: Documents | Iterable[str], n: int = MOST_NEW, *, explain: bool = True
     ) -> list[list[Tag]]:
         """Labels that no document has had so far, and that fit: the n best of each text, by their probability.
 
@@ -130,7 +120,7 @@ class Tagger(Method):
         """
         return self._tags(texts, lambda model, views: model.rank_new(views, n), explain)
 
-    def rank_new(self, texts: Views | Documents | Sequence[str], n: int = MOST_NEW) -> Ranking:
+    def rank_new(self, texts: Views | Documents | Iterable[str], n: int = MOST_NEW) -> Ranking:
         """The labels of `new_labels` as a ranking; none where no label was ever used."""
         model = self.model_
         return only_new(Method.rank(model, texts, DEPTH if model.counts_.any() else 1), model.counts_, n)
@@ -149,7 +139,7 @@ class Tagger(Method):
         return self._tags(texts, lambda model, views: cut(model.rank(views, k), threshold, best), explain)
 
     def _tags(
-        self, texts: Documents | Sequence[str], rank: Callable[[Self, Views], Ranking], explain: bool
+        self, texts: Documents | Iterable[str], rank: Callable[[Self, Views], Ranking], explain: bool
     ) -> list[list[Tag]]:
         model = self.model_
 
@@ -161,22 +151,10 @@ class Tagger(Method):
 
     def described(self, views: Views, ranking: Ranking, *, explain: bool = True) -> list[list[Tag]]:
         """The labels of a ranking of these texts. Evidence is looked for in what was read to rank."""
-        labels = self.labels_
-        rows = [views.taken(np.array([row])) if explain else views for row in range(len(views))]
-        return [
-            [
-                Tag(
-                    labels[label].id,
-                    labels[label].name,
-                    score,
-                    band_of(self.counts_[[label]])[0],
-                    evidence(self.experts_, one, label, self.training_) if explain else [],
-                )
-                for label, score in zip(ids, scores, strict=True)
-                if label >= 0
-            ]
-            for one, ids, scores in zip(rows, ranking.ids.tolist(), ranking.scores.tolist(), strict=True)
-        ]
+        return described(views, ranking, self.labels_, self.counts_, self._evidence if explain else None)
+
+    def _evidence(self, views: Views, label: int) -> list[Evidence]:
+        return evidence(self.experts_, views, label, self.training_)
 
     def history(self) -> list[dict[str, Any]]:
         """What changed when: the fit, labels that came and went, pairs that were learned."""
@@ -408,23 +386,7 @@ class Tagger(Method):
         }
 
     def _check_contents(self, n_labels: int) -> None:
-        for counts, least in ((self.fitted_counts_, ADDED), (self.name_lengths_, 1)):
-            checks.array(counts, "counts of the fit, or words of names", np.int64, n_labels)
-            checks.within(counts, "counts of the fit, or words of names", least, 1 << 40)
-        checks.whole(self.learned_, "documents learned")
-        noted = isinstance(self.history_, list) and all(isinstance(event, dict) for event in self.history_)
-        checks.require(noted and isinstance(self.costs_, dict), "a history is none")
-        checks.require(self.experts_ and (self.blend_ is not None or len(self.experts_) == 1), "experts are missing")
-        checks.require(len(self.training_.ids) == len(self.training_.titles), "training documents without a title")
-        for expert in self.experts_.values():
-            expert.check_contents()
-        knn = self.experts_.get("knn")
-        if isinstance(knn, NearestNeighbours):
-            checks.require(knn.pairs_.shape[0] <= len(self.training_.ids), "neighbours that are no documents")
-        if self.prior_ is not None:
-            self.prior_.check(self.experts_.values())
-        if self.blend_ is not None:
-            self.blend_.check(len(column_names(opinion_names(list(self.experts_), texts=True))))
+        check_contents(self, n_labels)
 
 
 def _dev_of(dataset: Dataset, dev: Dataset | None) -> Dataset | None:

@@ -30,6 +30,7 @@ def check_entities(content: bytes, file: Path) -> None:
         names.add(name)
         if value is None or system is not None:
             refuse(name, "is read from elsewhere")
+            return
         if is_parameter or "&" in value or "%" in value:
             refuse(name, "is made of others")
         if len(value) > LONGEST or len(names) > MOST:
