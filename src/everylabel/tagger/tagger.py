@@ -123,12 +123,9 @@ class Tagger(Method):
 
         Few of them are among the best of all labels, as each is seldom right: so they are a group of their own.
         """
-        return self._tags(texts, lambda model, views: model.rank_new(views, n), explain)
-
-    def rank_new(self, texts: Views | Documents | Sequence[str], n: int = MOST_NEW) -> Ranking:
-        """The labels of `new_labels` as a ranking; none where no label was ever used."""
-        model = self.model_
-        return only_new(Method.rank(model, texts, DEPTH if model.counts_.any() else 1), model.counts_, n)
+        return self._tags(
+            texts, lambda model, views: only_new(Method.rank(model, views, DEPTH), model.counts_, n), explain
+        )
 
     def tag(
         self,
