@@ -11,6 +11,7 @@ from benchmarks.record import RESULTS
 from benchmarks.tables import (
     hostile_writers,
     house,
+    languages,
     many_labels,
     prior,
     speed,
@@ -21,7 +22,18 @@ from benchmarks.tables import (
 )
 from benchmarks.tables.markdown import Page, section, table
 
-_MODULES = (tagger, with_pairs, without_pairs, prior, unseen_labels, speed, many_labels, house, hostile_writers)
+_MODULES = (
+    tagger,
+    with_pairs,
+    without_pairs,
+    prior,
+    unseen_labels,
+    languages,
+    speed,
+    many_labels,
+    house,
+    hostile_writers,
+)
 PAGES = tuple(module.PAGE for module in _MODULES)
 
 

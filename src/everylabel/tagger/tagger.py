@@ -79,7 +79,9 @@ class Tagger(Method):
     without: tuple[str, ...] = ()  # methods never to use
     settings: dict[str, Any] = field(default_factory=dict)  # of experts: --set settings.of-de.learn.epochs=3
     order: Order = "probability"  # "interleave": rare and unseen labels come earlier, see order.py
-    language: str = "auto"  # of the documents; "auto": told by their words, "none": words as they are
+    language: str = "auto"  # of the texts: "de", or "fi+sv+en"; "auto": told by their words, "none": words as they are
+    encoder: str = ""  # a sentence-transformers folder or hub id that all experts with an encoder use, such as a
+    # multilingual one; "": the bundled ones, which know English, or what is learned from documents in other languages
 
     def check(self) -> None:
         seconds_of(self.budget)
@@ -98,7 +100,7 @@ class Tagger(Method):
     def plan(self, dataset: Dataset, dev: Dataset | None = None) -> Plan:
         """What `fit` would do, without doing it."""
         self.check()
-        facts = Facts.of(dataset, _dev_of(dataset, dev), self.language)
+        facts = Facts.of(dataset, _dev_of(dataset, dev), self.language, self.encoder)
         return choose_plan(facts, seconds_of(self.budget), only=self.experts, without=self.without)
 
     def rank(self, texts: Views | Documents | Sequence[str], k: int = 10) -> Ranking:
