@@ -121,10 +121,7 @@ class Tagger(Method):
     def new_labels(
         self, texts: Documents | Sequence[str], n: int = MOST_NEW, *, explain: bool = True
     ) -> list[list[Tag]]:
-        """Labels that no document has had so far, and that fit: the n best of each text, by their probability.
-
-        Few of them are among the best of all labels, as each is seldom right: so they are a group of their own.
-        """
+        """Labels that no document has had so far, and that fit, by their probability: seldom among the best of all."""
         return self._tags(
             texts, lambda model, views: only_new(Method.rank(model, views, DEPTH), model.counts_, n), explain
         )
