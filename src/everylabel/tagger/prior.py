@@ -42,6 +42,7 @@ LABEL_COLUMNS = ("order", "behind the best", "rank")  # more of each never makes
 TEXT_COLUMNS = ("best", "as good as the best", "names in the text", "words", "labels")
 PART_COLUMNS = ("best", "distance of the best")
 FILE = "prior.json"
+BLENDED = False  # whether a blend with pairs has it as a column, too: not shown to help yet (benchmarks.run.few_pairs)
 
 
 class Readings(NamedTuple):
@@ -110,7 +111,9 @@ def prior_of(method: Method) -> Prior | None:
 
 
 def prior_among(methods: Iterable[Method]) -> Prior | None:
-    """That of the first of them with several parts: of words alone nothing is known that their scores do not say."""
+    """For a blend: that of the first of them with several parts. Of words alone nothing is known that their scores do not say."""
+    if not BLENDED:
+        return None
     known = (prior_of(method) for method in methods)
     return next((prior for prior in known if prior is not None and len(prior.parts) > 1), None)
 
