@@ -111,7 +111,7 @@ def prior_of(method: Method) -> Prior | None:
 
 
 def prior_among(methods: Iterable[Method]) -> Prior | None:
-    """For a blend: that of the first of them with several parts. Of words alone nothing is known that their scores do not say."""
+    """For a blend: that of the first of them with several parts."""
     if not BLENDED:
         return None
     known = (prior_of(method) for method in methods)
