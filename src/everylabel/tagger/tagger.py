@@ -114,16 +114,10 @@ class Tagger(Method):
     def new_labels(
         self, texts: Documents | Iterable[str], n: int = MOST_NEW, *, explain: bool = True
     ) -> list[list[Tag]]:
-        """Labels that no document has had so far, and that fit: the n best of each text, by their probability.
-
-        Few of them are among the best of all labels, as each is seldom right: so they are a group of their own.
-        """
-        return self._tags(texts, lambda model, views: model.rank_new(views, n), explain)
-
-    def rank_new(self, texts: Views | Documents | Iterable[str], n: int = MOST_NEW) -> Ranking:
-        """The labels of `new_labels` as a ranking; none where no label was ever used."""
-        model = self.model_
-        return only_new(Method.rank(model, texts, DEPTH if model.counts_.any() else 1), model.counts_, n)
+        """Labels that no document has had so far, and that fit, by their probability: seldom among the best of all."""
+        return self._tags(
+            texts, lambda model, views: only_new(Method.rank(model, views, DEPTH), model.counts_, n), explain
+        )
 
     def tag(
         self,
