@@ -13,7 +13,7 @@ help:
 	@echo "make test      ruff, mypy and the tests of every promise: a few minutes"
 	@echo "make test-all  the same with the long tests too"
 	@echo "make dist      build wheel and sdist, and run the demo from each in a fresh environment, without extras"
-	@echo "make dist-all  the same with each extra, and what it weighs: several GB, for a while"
+	@echo "make dist-all  the same with each extra: several GB, for a while"
 	@echo "make setup     make $(VENV) with the everylabel command in it (demo and test do this by themselves)"
 	@echo "make bench     run the benchmarks on the data sets in DATA=FOLDER; writes benchmarks/results"
 	@echo "make clean     remove $(VENV) and the caches"

@@ -1,10 +1,10 @@
-"""What was built, as others get it: in fresh environments, away from this folder; and what each extra weighs.
+"""What was built, as others get it: installed in fresh environments, away from this folder, where its demo must run.
 
-python -m benchmarks.run.install                 # wheel and sdist of dist/, without extras: the demo must run by words
-python -m benchmarks.run.install --extras        # each extra, too: its demo, and its size (benchmarks/results)
+python -m benchmarks.run.install                 # wheel and sdist of dist/, without extras: the demo goes by words
+python -m benchmarks.run.install --extras        # each extra, too
 
 `make dist` and `make dist-all` build and call this. Needs what pip needs: an index or a folder of wheels. Versions are
-those of constraints.txt. Sizes are those of installed files, without compiled Python; an extra's is what it adds.
+those of constraints.txt.
 """
 
 from __future__ import annotations
@@ -20,19 +20,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from benchmarks.record import write_result
 from benchmarks.run.command import plain_parser
 
 ROOT = Path(__file__).parents[2]
-RESULT = "install"
-NOT_OURS = ("pip", "setuptools", "wheel")  # that a fresh environment may begin with
 WITH_DEMO = ("neural", "all")  # the others change nothing in it
 ADDS = "pip install 'everylabel[neural]'"
 
 
 def main() -> None:
     parser = plain_parser(__doc__)
-    parser.add_argument("--extras", action="store_true", help="try and weigh each extra, too")
+    parser.add_argument("--extras", action="store_true", help="try each extra, too")
     arguments = parser.parse_args()
     wheel, sdist = (only(ROOT / "dist", pattern) for pattern in ("*.whl", "*.tar.gz"))
     with tempfile.TemporaryDirectory(prefix="everylabel-install-") as folder:
@@ -48,12 +45,11 @@ def main() -> None:
         base.run("sample", "data")
         print("wheel and sdist: installed without extras, the demo ran by words alone", flush=True)
         if arguments.extras:
-            weigh(Path(folder), wheel, base)
+            try_extras(Path(folder), wheel)
 
 
-def weigh(folder: Path, wheel: Path, base: Environment) -> None:
+def try_extras(folder: Path, wheel: Path) -> None:
     names = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    rows: list[dict[str, Any]] = [{"extra": "", "mb": megabytes(base), "packages": len(base.packages())}]
     for extra in (name for name in names if name != "dev"):
         own = Environment(folder / extra)
         own.install(f"everylabel[{extra}] @ {wheel.as_uri()}")
@@ -62,13 +58,7 @@ def weigh(folder: Path, wheel: Path, base: Environment) -> None:
         else:
             own.run("sample", "data")
             own.run("inspect", "data")
-        added = {"mb": megabytes(own) - rows[0]["mb"], "packages": len(own.packages()) - rows[0]["packages"]}
-        rows.append({"extra": extra, **added})
-        torch = next((one for one in own.packages() if one.startswith("torch==")), "")
-        print(rows[-1] | ({"torch": torch} if torch else {}), flush=True)
-        if torch:
-            rows[-1]["torch"] = torch.partition("==")[2]
-    write_result(RESULT, {"rows": rows}, "python -m benchmarks.run.install --extras")
+        print(f"extra {extra}: installed, and it ran", flush=True)
 
 
 class Environment:
@@ -93,20 +83,11 @@ class Environment:
     def site(self) -> Path:
         return only(self.path / "lib", "python3*/site-packages")
 
-    def packages(self) -> list[str]:
-        found = [one.name.removesuffix(".dist-info") for one in self.site.glob("*.dist-info")]
-        return [one.replace("-", "==", 1) for one in sorted(found) if not one.startswith(NOT_OURS)]
-
     def files(self) -> dict[str, str]:
         """Our own files by their content."""
         ours = [one for one in (self.site / "everylabel").rglob("*") if one.is_file()]
         kept = [one for one in ours if "__pycache__" not in one.parts]  # the demo compiles some
         return {str(one.relative_to(self.site)): hashlib.sha256(one.read_bytes()).hexdigest() for one in kept}
-
-
-def megabytes(environment: Environment) -> int:
-    files = (one for one in environment.site.rglob("*") if one.is_file() and not one.is_symlink())
-    return round(sum(one.stat().st_size for one in files if "__pycache__" not in one.parts) / 1e6)
 
 
 def called(command: list[str], work: Path) -> str:

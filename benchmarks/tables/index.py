@@ -12,6 +12,7 @@ from benchmarks.tables import (
     hostile,
     hostile_writers,
     house,
+    languages,
     many_labels,
     prior,
     speed,
@@ -22,8 +23,19 @@ from benchmarks.tables import (
 )
 from benchmarks.tables.markdown import Page, section, table
 
-_HOSTILE = (hostile, hostile_writers)
-_MODULES = (tagger, with_pairs, without_pairs, prior, unseen_labels, speed, many_labels, house, *_HOSTILE)
+_MODULES = (
+    tagger,
+    with_pairs,
+    without_pairs,
+    prior,
+    unseen_labels,
+    languages,
+    speed,
+    many_labels,
+    house,
+    hostile,
+    hostile_writers,
+)
 PAGES = tuple(module.PAGE for module in _MODULES)
 
 

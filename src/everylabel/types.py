@@ -58,6 +58,13 @@ class Ranking(NamedTuple):
             np.pad(self.scores, missing, constant_values=-np.inf),
         )
 
+    def without(self, rows: NDArray[np.bool_]) -> Ranking:
+        """Nothing ranked for these documents."""
+        if not rows.any():
+            return self
+        none = rows[:, None]
+        return Ranking(np.where(none, -1, self.ids), np.where(none, -np.inf, self.scores).astype(np.float32))
+
     @classmethod
     def empty(cls, n_docs: int, k: int) -> Ranking:
         return cls(np.full((n_docs, k), -1, np.int32), np.full((n_docs, k), -np.inf, np.float32))

@@ -119,6 +119,20 @@ def test_no_texts_and_empty_texts(fitted: Method, toy: Any) -> None:
     assert_ranking(fitted.rank(["", "wholly unknown words"], 5), 2, 5, len(toy.train.labels))
 
 
+def test_a_text_that_says_nothing_has_no_labels(case: Case, fitted: Method) -> None:
+    """Not those that are common, nor those that come first."""
+    nothing = ["", " \n\t", "...!?", "\u200d\ufe0f", "\ud800"]
+    found = fitted.rank(nothing, 5).ids
+    assert (found >= 0).all() if is_floor(case[0]) else (found == -1).all()
+
+
+@pytest.mark.parametrize("text", ["zxqvzxqv kjhgkjhg", "\N{UNICORN FACE}", "\u732b\u304c\u597d\u304d"])
+def test_words_that_no_method_on_words_knows(case: Case, fitted: Method, text: str) -> None:
+    if case[0] not in ("tfidf", "bm25", "svm", "xr-linear", "knn", "zestxml"):
+        pytest.skip("reads more than words")
+    assert (fitted.rank([text], 5).ids == -1).all()
+
+
 def test_what_cannot_be_ranked(fitted: Method) -> None:
     for k in (0, -1):
         with pytest.raises(DataError, match=f"k must be at least 1; got {k}"):

@@ -36,7 +36,7 @@ def ranking(*rows: dict[int, float]) -> Ranking:
     return found
 
 
-def readings(total: Ranking, shares: Any, n_labels: int = 1000, **parts: Ranking) -> Readings:
+def readings(total: Ranking, shares: Any, n_labels: int = 1000, **parts: Any) -> Readings:
     """Of texts of ten words, whose titles say nothing."""
     both = np.stack([np.asarray(shares, np.float32), np.zeros(total.ids.shape, np.float32)], axis=2)
     return Readings(total, both, parts or {WORDS: total}, np.full(total.n_docs, 10), n_labels)
@@ -55,7 +55,7 @@ def test_pairs_are_found_in_a_ranking() -> None:
 
 def test_labels_stand_in_the_order_of_their_sum_and_of_their_names() -> None:
     total = ranking({3: 0.9, 1: 0.5, 2: 0.1}, {4: 0.3})
-    spread = np.std([0.9, 0.5, 0.1]) + prior.LEAST_SPREAD
+    spread = float(np.std([0.9, 0.5, 0.1])) + prior.LEAST_SPREAD
     np.testing.assert_allclose(prior.distances(total)[0], [0.4 / spread, 0, -0.4 / spread], atol=1e-5)
     shares = [[0, 1, 0], [1, 0, 0]]
     found, order = in_order(readings(total, shares), 0.1)
@@ -126,7 +126,7 @@ def test_probabilities_keep_the_order(parts: tuple[str, ...]) -> None:
     assert known is not None
     scores = -np.sort(-rng.random((20, 30)), axis=1).astype(np.float32)
     total = Ranking(np.argsort(rng.random((20, 30)), axis=1).astype(np.int32), scores)
-    found = readings(total, rng.random((20, 30)), **dict.fromkeys(parts, total))
+    found = readings(total, rng.random((20, 30)), 1000, **dict.fromkeys(parts, total))
     ranked, (ordered, _) = known.ranking(found), in_order(found, known.share_weight)
     assert (np.diff(ranked.scores, axis=1) <= 0).all()
     same = np.diff(ranked.scores, axis=1) < 0  # equal ones stand in the order of their ids
@@ -202,7 +202,7 @@ def test_documents_of_the_users_own_count_more(corpus: Any) -> None:
 class Parts(TfidfMatch):
     """Words three times over: as many parts as `hybrid` has."""
 
-    parts = HYBRID  # type: ignore[misc]
+    parts = HYBRID
 
     def readings(self, views: Views, k: int) -> dict[str, Ranking]:
         return dict.fromkeys(HYBRID, self.matcher_.rank(views, k))

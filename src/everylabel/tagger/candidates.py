@@ -71,27 +71,6 @@ class CandidateTable(NamedTuple):
         found.scores[self.documents[kept], rank[rank < k]] = scores[kept]
         return found
 
-    def reserve_for_unseen(self, scores: FloatArray, unseen: NDArray[np.bool_], first: int, every: int) -> FloatArray:
-        """Scores by which the u-th best label of `unseen` (a mask of rows) stands at place first + every x u or before.
-
-        Its score is raised to just above that of the label whose place it takes. O(rows log rows).
-        """
-        kind = 2 * self.documents + unseen
-        order = np.lexsort((self.labels, -scores, kind))
-        kinds = kind[order]
-        place = np.arange(len(order)) - np.searchsorted(kinds, kinds)  # from 0, among its own kind
-        taken = first + (every - 1) * (place + 1)  # how many of the others stand before it at most
-        begins = np.searchsorted(kinds, kinds - 1)  # where the others of its document begin
-        ends = np.searchsorted(kinds, kinds - 1, side="right")
-        at = begins + taken
-        found = scores[order].copy()
-        lifted = unseen[order] & (at < ends) & (at >= begins)
-        above = np.nextafter(scores[order][np.minimum(at, len(order) - 1)], np.float32(2), dtype=np.float32)
-        found[lifted] = np.maximum(found[lifted], np.minimum(above[lifted], 1))
-        raised = np.empty_like(found)
-        raised[order] = found
-        return raised
-
     @classmethod
     def joined(cls, parts: Sequence[CandidateTable]) -> CandidateTable:
         """The documents of all parts, one part after the other."""

@@ -149,8 +149,8 @@ def in_order(found: Readings, share_weight: float) -> tuple[Ranking, Doubles]:
     lowest = order[:, :BEST].min(axis=1, keepdims=True, initial=np.inf, where=np.isfinite(order[:, :BEST]))
     order[:, BEST:] = np.minimum(distance[:, BEST:], lowest)
     at = np.lexsort((total.ids, -order), axis=1)
-    ids, scores, order = (np.take_along_axis(values, at, 1) for values in (total.ids, total.scores, order))
-    return Ranking(ids, scores), order
+    ordered = Ranking(np.take_along_axis(total.ids, at, 1), np.take_along_axis(total.scores, at, 1))
+    return ordered, np.take_along_axis(order, at, 1)
 
 
 def distances(ranking: Ranking) -> Doubles:

@@ -20,7 +20,7 @@ from everylabel.errors import ConfigError, DataError
 from everylabel.linear.nearest import InvertedLists
 from everylabel.run import QUIET, Run
 from everylabel.text.lemmas import check_language, lemmatised, stop_words
-from everylabel.text.tfidf import LONGEST_NGRAM, Tfidf, TfidfConfig
+from everylabel.text.tfidf import LONGEST_NGRAM, Tfidf, TfidfConfig, in_language
 from everylabel.types import Csr, FloatArray, IntArray, LongArray, Ranking
 from everylabel.vectors import unit_rows
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class MatchConfig:
     """How words are read. Defaults: chosen on dev documents (`python -m benchmarks.run.choices`)."""
 
-    language: str = "en"  # whose base forms and function words; "none": words as they are
+    language: str = "en"  # whose base forms, function words and pieces of words; "none": words as they are
     ngrams: int = 2
     title_weight: float = 0.25  # of a match in the title, beside one in title and text together
 
@@ -190,7 +190,8 @@ class LabelMatcher:
 
     def _vocabulary(self) -> Tfidf:
         stop = stop_words(self.config.language)
-        return Tfidf(config=TfidfConfig(ngrams=self.config.ngrams, min_df=1, max_df=1.0, stop_words=stop))
+        words = TfidfConfig(ngrams=self.config.ngrams, min_df=1, max_df=1.0, stop_words=stop)
+        return Tfidf(config=in_language(words, self.config.language))
 
     def _title_weight(self, read: Views) -> np.float32:
         return np.float32(self.config.title_weight if any(read.documents.titles) else 0)

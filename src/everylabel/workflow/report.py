@@ -28,7 +28,7 @@ from everylabel.report.page import Report, render
 from everylabel.run import QUIET, Run
 from everylabel.workflow.compare import changes, intervals
 from everylabel.workflow.evaluate import METRIC_DEPTH, Evaluation, evaluate, evaluate_part, match_labels
-from everylabel.workflow.settings import configured
+from everylabel.workflow.settings import configured, is_tagger
 from everylabel.workflow.training import TRAIN, has_pairs
 
 if TYPE_CHECKING:
@@ -207,14 +207,15 @@ def _pictures(
 def _examples(model: Method, dataset: Dataset, own: Evaluation) -> list[Example]:
     counts = own.truth.train_counts
     chosen = choose(own.hits, counts, dataset.documents.ids, seed=SEED)
-    tags = None
-    if hasattr(model, "tag") and chosen:
-        found = model.tag(dataset.documents.subset([choice.row for choice in chosen]), k=EXAMPLE_K)
-        tags = [{tag.id: tag for tag in row} for row in found]
+    tags = new = None
+    if is_tagger(model) and chosen:
+        documents = dataset.documents.subset([choice.row for choice in chosen])
+        tags = [{tag.id: tag for tag in row} for row in model.tag(documents, k=EXAMPLE_K)]
+        new = model.new_labels(documents)
     known = model.labels_
     labels = [*known.labels, *(label for label in dataset.labels.labels if label.id not in known.index)]
     about = (dataset.documents, own.ranking, own.hits, labels, counts)
-    return describe(chosen, *about, n_known=len(known), tags=tags)
+    return describe(chosen, *about, n_known=len(known), tags=tags, new=new)
 
 
 def _signed(made: Report, model: Method, origin: Origin) -> Report:

@@ -21,12 +21,13 @@ from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError
 from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
-from everylabel.methods.facts import MANY_LABELS, Facts, Work
+from everylabel.methods.facts import MANY_LABELS, Facts, Work, encoder_for
 from everylabel.methods.maclr.maclr import SelfSupervision
 from everylabel.methods.readings import MEANING, TRANSFORMER, WORDS
 from everylabel.methods.traits import TEXTS_ONLY, method
 from everylabel.run import Run
 from everylabel.text.matching import LabelMatcher, MatchConfig
+from everylabel.text.scripts import n_words_of
 from everylabel.text.views import Views
 from everylabel.train.batches import TOKENS_PER_WORD
 from everylabel.types import FloatArray, LongArray, Ranking
@@ -71,7 +72,7 @@ class Hybrid(Method):
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:
-        return {"match": {"language": facts.language}}
+        return {"match": {"language": facts.language}, "learned": encoder_for(facts)["encoder"]}
 
     @classmethod
     def unfit(cls, facts: Facts) -> str:
@@ -156,7 +157,7 @@ class Hybrid(Method):
         if tower.encoder.config.kind == "static":
             return np.ones(len(views), np.float32)
         limit: Any = tower.encoder.module.limit
-        n_tokens = TOKENS_PER_WORD * np.array([1 + text.count(" ") for text in views.full_texts], np.float32)
+        n_tokens = TOKENS_PER_WORD * np.array([n_words_of(text) for text in views.full_texts], np.float32)
         return np.asarray(LEAST_READ + (1 - LEAST_READ) * np.minimum(1, limit / n_tokens), np.float32)
 
     def _state(self) -> State:
