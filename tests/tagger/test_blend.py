@@ -18,6 +18,7 @@ from everylabel.tagger import blend as module
 from everylabel.tagger.blend import Blend, learn, starts
 from everylabel.tagger.blending_set import BlendingSet
 from everylabel.tagger.candidates import column_names, tabulated
+from everylabel.tagger.probability import NOTHING_KNOWN
 from everylabel.types import Csr, LongArray, Ranking
 
 N_LABELS = 48
@@ -276,12 +277,12 @@ def test_what_was_learned_is_saved_and_the_old_one_is_as_it_was() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"lines": [[float("nan"), 0.0], [1.0, 0.0], [1.0, 0.0]]}, "a number of the blend"),
-        ({"lines": [["1", 0.0], [1.0, 0.0], [1.0, 0.0]]}, "a number of the blend"),
-        ({"weights": [0.0, float("inf")]}, "a number of the blend"),
-        ({"weights": [1e300, 0.0]}, "a number of the blend"),
+        ({"lines": dict.fromkeys(NOTHING_KNOWN, [float("nan"), 0.0])}, "a number of the blend"),
+        ({"lines": dict.fromkeys(NOTHING_KNOWN, ["1", 0.0])}, "a number of the blend"),
+        ({"lines": {}}, "a line for each band"),
+        ({"rare_weight": float("inf")}, "a number of the blend"),
+        ({"rare_weight": 1e300}, "a number of the blend"),
         ({"n_documents": -1}, "documents of the blend"),
-        ({"every": "2"}, "every must be"),
         ({"gains": {"a": None}}, "gains must be"),
     ],
 )

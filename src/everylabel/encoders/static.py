@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from everylabel.encoders.static_module import StaticModule
 
 CHUNK = 512  # texts whose tokens are summed at a time
-DOCUMENTS = "documents"  # no teacher: what was learned of them (learned.py) is a part of the state
 _LARGEST = 1e4  # of a number in an embedding
+DOCUMENTS = "documents"  # no teacher: what was learned of them (learned.py) is a part of the state
 
 
 class StaticEncoder:
@@ -86,13 +86,13 @@ class StaticEncoder:
             encoder._trained = True
             return encoder
         if "taught" in state:
-            require_known_parts(state["tokenizer"])
-            checks.numbers(state["taught"], "taught tokens", None, None, most=_LARGEST)
-            encoder = cls._of(config, Distilled(state["taught"], state["tokenizer"], found.partition(" ")[0]))
-            checks.require(encoder.tokenizer.n_ids <= encoder._table.n_rows, "a tokeniser with more tokens than rows")
-            checks.require(encoder.fingerprint == found, "another encoder than its own name says")
+            tokenizer = shared_tokenizer(require_known_parts(state["tokenizer"]))
+            checks.numbers(state["taught"], "embedding", None, None, most=_LARGEST)
+            checks.require(tokenizer.n_ids <= len(state["taught"]), "a tokeniser with more tokens than embeddings")
+            made = Distilled(state["taught"], state["tokenizer"], found.partition(" ")[0])
         else:
-            encoder = cls._of(config, cls._base_of(config, found, run))
+            made = cls._base_of(config, found, run)
+        encoder = cls._of(config, made)
         if "factors" not in state:
             return encoder
         checks.numbers(state["factors"], "factors of tokens", encoder._table.n_rows, most=_LARGEST)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,7 +22,7 @@ from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.tagger.blending_set import BlendingSet
 from everylabel.tagger.candidates import EXPERT_COLUMNS, PRIOR, SHARED_COLUMNS, CandidateTable
-from everylabel.tagger.probability import Levels, Line, fit_levels
+from everylabel.tagger.probability import NOTHING_KNOWN, Levels, Line, fit_levels
 from everylabel.tagger.trees import Trees
 from everylabel.types import FloatArray, LongArray, Ranking
 from everylabel.vectors import logistic
@@ -40,8 +39,8 @@ PATIENCE = 30
 MOST_ROWS = 2_000_000
 NEGATIVES = 60  # of a document, at random, beside those that any expert has among its first ten
 TIES = 1e-3  # of the experts' mean rank, beside the trees: they leave equal what they cannot tell apart
-UNSEEN_RANK_WEIGHT = 0.5  # of the mean rank among labels without training documents, beside the trees
 LARGEST = 1e6  # of a slope, a level, a weight
+UNSEEN_RANK_WEIGHT = 0.5  # of the mean rank among labels without training documents, beside the trees
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +99,9 @@ class Blend:
 
     def check(self, n_columns: int) -> None:
         """Of one that was restored: numbers, so that nothing is ranked by NaN."""
-        for value in (*chain.from_iterable(self.levels.lines.values()), self.rare_weight):
+        checks.require(set(self.levels.lines) == set(NOTHING_KNOWN), "a blend without a line for each band")
+        numbers = (value for line in self.levels.lines.values() for value in line)
+        for value in (*numbers, self.rare_weight):
             checks.number(value, "a number of the blend", -LARGEST, LARGEST)
         checks.require(isinstance(self.gains, dict), "gains must be a table")
         for gain in self.gains.values():
