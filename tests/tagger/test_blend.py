@@ -277,8 +277,8 @@ def test_what_was_learned_is_saved_and_the_old_one_is_as_it_was() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"lines": dict.fromkeys(NOTHING_KNOWN, [float("nan"), 0.0])}, "a number of the blend"),
-        ({"lines": dict.fromkeys(NOTHING_KNOWN, ["1", 0.0])}, "a number of the blend"),
+        ({"lines": {key: [float("nan"), 0.0] for key in NOTHING_KNOWN}}, "a number of the blend"),
+        ({"lines": {key: ["1", 0.0] for key in NOTHING_KNOWN}}, "a number of the blend"),
         ({"lines": {}}, "a line for each band"),
         ({"rare_weight": float("inf")}, "a number of the blend"),
         ({"rare_weight": 1e300}, "a number of the blend"),
