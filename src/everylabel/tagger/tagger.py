@@ -46,7 +46,7 @@ from everylabel.tagger.order import DEPTH, MOST_NEW, ORDERS, Order, best_rare_we
 from everylabel.tagger.plan import Choice, Plan, choose_plan, seconds_of, spoken
 from everylabel.tagger.prior import Prior, prior_among, prior_of
 from everylabel.tagger.probability import rate_of_unseen
-from everylabel.tagger.rehearsal import Rehearsal, in_vocabulary, labelled, rehearsals
+from everylabel.tagger.rehearsal import Rehearsal, dev_of, labelled, rehearsals
 from everylabel.tagger.tags import Tag, described
 from everylabel.tagger.update import Learned, as_dataset, measured, refit_due
 from everylabel.text.views import Views
@@ -87,13 +87,13 @@ class Tagger(Method):
 
     def fit(self, dataset: Dataset, dev: Dataset | None = None, *, run: Run = QUIET) -> Self:
         """`dev`: labelled documents to blend on; without, training documents are held out for it."""
-        run, known = run.sharing(), _dev_of(dataset, dev)
+        run, known = run.sharing(), dev_of(dataset, dev)
         return self._fitted_by(dataset, lambda model: model._fit_and_blend(dataset, known, run))
 
     def plan(self, dataset: Dataset, dev: Dataset | None = None) -> Plan:
         """What `fit` would do, without doing it."""
         self.check_fit(dataset)
-        facts = Facts.of(dataset, _dev_of(dataset, dev), self.language, self.encoder)
+        facts = Facts.of(dataset, dev_of(dataset, dev), self.language, self.encoder)
         return choose_plan(facts, seconds_of(self.budget), only=self.experts, without=self.without)
 
     def rank(self, texts: Views | Documents | Iterable[str], k: int = 10) -> Ranking:
@@ -381,11 +381,6 @@ class Tagger(Method):
 
     def _check_contents(self, n_labels: int) -> None:
         check_contents(self, n_labels)
-
-
-def _dev_of(dataset: Dataset, dev: Dataset | None) -> Dataset | None:
-    """Only labels of the vocabulary can be learned from."""
-    return None if dev is None or dev.pairs is None else in_vocabulary(dataset.labels, dev)
 
 
 def _shares(documents: Documents) -> list[Documents]:
