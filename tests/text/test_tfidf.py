@@ -11,7 +11,8 @@ from scipy.sparse import csr_matrix
 from everylabel.data.dataset import Documents
 from everylabel.errors import ConfigError, DataError
 from everylabel.text import tfidf
-from everylabel.text.tfidf import DocumentFeatures, Tfidf, TfidfConfig, limits
+from everylabel.text.features import DocumentFeatures
+from everylabel.text.tfidf import Tfidf, TfidfConfig, limits
 
 EVERYTHING = TfidfConfig(ngrams=2, min_df=1, max_df=1.0)
 TEXTS = ["a red ship", "a red train", "grüne Äpfel, Straße", "", "red red red ship"]

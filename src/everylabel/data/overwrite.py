@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from everylabel.atomic import check_writable
-from everylabel.data.formats import vocabulary
+from everylabel.data.formats import files, vocabulary
 from everylabel.data.formats.registry import Writable, detect_format, format_named
 from everylabel.data.formats.rows import SPLIT_NAMES, split_of, suffix_of
 from everylabel.errors import DataError
@@ -49,6 +49,8 @@ def _check_folder(target: Path) -> None:
         known = format_named(detect_format(target))
     except DataError:
         raise refused from None
+    if known.NAME == files.NAME:  # any folder with a text is data to read
+        raise refused
     for file in sorted(target.iterdir()):
         documents = file.is_dir() and split_of(file.name) is not None
         if documents or (not file.is_dir() and suffix_of(file) in _READ and not is_written(file.name, False)):
@@ -56,5 +58,5 @@ def _check_folder(target: Path) -> None:
                 f"{file}: may be data, and is none of the files that are written; nothing was changed: move it away, "
                 "or choose another name"
             )
-    if not isinstance(known, Writable):  # any folder with a text is data to read
+    if not isinstance(known, Writable):
         raise refused

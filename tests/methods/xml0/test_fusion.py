@@ -305,7 +305,7 @@ def test_unchanged_by_the_order_of_documents_and_labels(lexical: EncoderConfig) 
     other = Dataset(DATA.documents.subset(rows), LABELS.subset(columns), DATA.required_pairs[rows][:, columns])
     one, two = (Xml0(encoder=lexical, label_encoder="", base="svm").fit(data) for data in (DATA, other))
     assert one.weight_ == two.weight_
-    texts = [THREE, "wine and milk", "trade of trade"]
+    texts = [THREE, "wine and milk", "trade of fish"]
     first, second = one.rank(texts, len(NAMES)), two.rank(texts, len(NAMES))
     by_label, others = np.zeros((2, *first.ids.shape))
     np.put_along_axis(by_label, first.ids, first.scores, axis=1)

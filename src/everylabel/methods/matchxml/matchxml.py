@@ -32,8 +32,9 @@ from everylabel.methods.rare import CANDIDATES, check_rare_weight, favour_rare
 from everylabel.methods.traits import Traits, method
 from everylabel.run import Run
 from everylabel.states import add_prefix, strip_prefix
+from everylabel.text.features import DocumentFeatures
 from everylabel.text.matching import require_texts
-from everylabel.text.tfidf import DocumentFeatures, TfidfConfig
+from everylabel.text.tfidf import TfidfConfig
 from everylabel.text.views import Views
 from everylabel.tree.build import build_tree, flat_tree, pifa
 from everylabel.tree.label2vec import Label2VecConfig, completed, label2vec

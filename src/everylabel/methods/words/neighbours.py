@@ -18,8 +18,9 @@ from everylabel.methods.evidence import Clue
 from everylabel.methods.facts import Facts, Work, compound_language
 from everylabel.methods.traits import BAGS_OF_WORDS, method
 from everylabel.run import Run
+from everylabel.text.features import DocumentFeatures
 from everylabel.text.lemmas import check_language
-from everylabel.text.tfidf import DocumentFeatures, TfidfConfig, in_language
+from everylabel.text.tfidf import TfidfConfig, in_language
 from everylabel.text.views import Views
 from everylabel.types import Csr, LongArray, Ranking, Same
 from everylabel.vectors import largest_of_rows

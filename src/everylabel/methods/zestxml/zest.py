@@ -37,9 +37,10 @@ from everylabel.methods.traits import PAIRS_AND_TEXTS, method
 from everylabel.parallel import for_each_part, parallel_map
 from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
+from everylabel.text.features import DocumentFeatures
 from everylabel.text.lemmas import check_language, lemmatised, stop_words
 from everylabel.text.matching import label_texts
-from everylabel.text.tfidf import DocumentFeatures, Tfidf, TfidfConfig, in_language
+from everylabel.text.tfidf import Tfidf, TfidfConfig, in_language
 from everylabel.text.views import Views
 from everylabel.types import Csr, IntArray, Ranking
 from everylabel.vectors import side_by_side, unit_rows
