@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
@@ -56,16 +56,16 @@ Device = Annotated[
 Format = Annotated[
     str | None, typer.Option("--format", metavar="NAME", help="Format of the data. [default: by looking at it]")
 ]
-TextColumn = Annotated[
-    str | None,
-    typer.Option("--text-column", metavar="NAME", help="The column (or JSON key) of the texts. [default: text]"),
-]
-TitleColumn = Annotated[
-    str | None, typer.Option("--title-column", metavar="NAME", help="The titles' column. [default: title]")
-]
-LabelColumn = Annotated[
-    str | None, typer.Option("--label-column", metavar="NAME", help="The labels' column. [default: labels]")
-]
+
+
+def _column(of: str, usual: str) -> Any:
+    about = f"The column (or JSON key) of the {of}s. [default: {usual}]"
+    return typer.Option(f"--{of}-column", metavar="NAME", help=about)
+
+
+TextColumn = Annotated[str | None, _column("text", "text")]
+TitleColumn = Annotated[str | None, _column("title", "title")]
+LabelColumn = Annotated[str | None, _column("label", "labels")]
 LabelSeparator = Annotated[
     str | None,
     typer.Option("--label-separator", metavar="TEXT", help="What stands between two labels of a cell. [default: ;]"),

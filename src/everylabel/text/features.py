@@ -13,10 +13,17 @@ from everylabel import checks
 from everylabel.data.dataset import Documents
 from everylabel.errors import DataError
 from everylabel.run import QUIET, Run
+from everylabel.text.lemmas import check_language
 from everylabel.text.scripts import composed
 from everylabel.text.tfidf import Tfidf, TfidfConfig, limits
 from everylabel.types import Csr
 from everylabel.vectors import side_by_side, unit_rows
+
+
+def check_reading(config: TfidfConfig, language: str) -> None:
+    """Of methods that read words by both."""
+    config.check()
+    check_language(language)
 
 
 class DocumentFeatures:

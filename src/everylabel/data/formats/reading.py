@@ -1,8 +1,8 @@
 """PDF and Word files, read in a process of its own: such a file can be made to take hours or all memory, or to crash.
 
 The parent asks by a line, the path as JSON, and gets a line: {"title", "text"}, or {"error"}. Where a file takes too
-long, the process is ended, and the next file gets another one. Starting one takes a quarter of a second, so that all
-files of a folder share it.
+long, the process is ended, and the next file gets another one. Starting one takes longer than reading a
+short file, so that all files of a folder share it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from everylabel.errors import DataError
 
 READERS = {".pdf": "pypdf", ".docx": "docx"}  # suffix: the library; our module is named like the suffix
 INSTALLED_AS = {"docx": "python-docx"}
-MOST_SECONDS = 120.0  # a file; a thousand pages take less than a minute
+MOST_SECONDS = 120.0  # a file
 MOST_MEMORY = 2 << 30
 
 

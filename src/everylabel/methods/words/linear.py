@@ -24,8 +24,7 @@ from everylabel.methods.rare import check_rare_weight, favour_rare
 from everylabel.methods.traits import BAGS_OF_WORDS, method
 from everylabel.run import Run
 from everylabel.states import add_prefix, strip_prefix
-from everylabel.text.features import DocumentFeatures
-from everylabel.text.lemmas import check_language
+from everylabel.text.features import DocumentFeatures, check_reading
 from everylabel.text.tfidf import TfidfConfig, in_language
 from everylabel.text.views import Views
 from everylabel.tree.build import LabelTree, build_tree, flat_tree, pifa
@@ -59,8 +58,7 @@ class Svm(Method):
         return compound_language(facts)
 
     def check(self) -> None:
-        self.tfidf.check()
-        check_language(self.language)
+        check_reading(self.tfidf, self.language)
         self.solver.check()
         check_rare_weight(self.rare_weight)
 

@@ -18,8 +18,7 @@ from everylabel.methods.evidence import Clue
 from everylabel.methods.facts import Facts, Work, compound_language
 from everylabel.methods.traits import BAGS_OF_WORDS, method
 from everylabel.run import Run
-from everylabel.text.features import DocumentFeatures
-from everylabel.text.lemmas import check_language
+from everylabel.text.features import DocumentFeatures, check_reading
 from everylabel.text.tfidf import TfidfConfig, in_language
 from everylabel.text.views import Views
 from everylabel.types import Csr, LongArray, Ranking, Same
@@ -47,8 +46,7 @@ class NearestNeighbours(Method):
         return compound_language(facts)
 
     def check(self) -> None:
-        self.tfidf.check()
-        check_language(self.language)
+        check_reading(self.tfidf, self.language)
         if self.neighbours < 1 or self.power < 0 or self.words < 0:
             raise ConfigError(
                 "neighbours must be at least 1, power and words not negative; "
