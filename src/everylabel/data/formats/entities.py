@@ -8,6 +8,7 @@ first element, so that is as far as one has to look: nothing is expanded, whatev
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NoReturn
 from xml.parsers import expat
 
 from everylabel.errors import DataError
@@ -35,7 +36,7 @@ def check_entities(content: bytes, file: Path) -> None:
         if len(value) > LONGEST or len(names) > MOST:
             refuse(name, f"is one of more than {MOST:,}, or longer than {LONGEST} characters")
 
-    def refuse(name: str, why: str) -> None:
+    def refuse(name: str, why: str) -> NoReturn:
         raise DataError(
             f"{file}: the XML entity {name[:40]!r} {why}, which can take all memory, so the file is not read; write it "
             "without entities, or as Turtle (.ttl)"
