@@ -6,12 +6,14 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DATA ?= $(EVERYLABEL_DATA)
 
-.PHONY: help setup demo check test test-all bench clean
+.PHONY: help setup demo check test test-all dist dist-all bench clean
 
 help:
 	@echo "make demo      fit on the embedded sample, show results by band and the tags of new texts"
 	@echo "make test      ruff, mypy and the tests of every promise: a few minutes"
 	@echo "make test-all  the same with the long tests too"
+	@echo "make dist      build wheel and sdist, and run the demo from each in a fresh environment, without extras"
+	@echo "make dist-all  the same with each extra: several GB, for a while"
 	@echo "make setup     make $(VENV) with the everylabel command in it (demo and test do this by themselves)"
 	@echo "make bench     run the benchmarks on the data sets in DATA=FOLDER; writes benchmarks/results"
 	@echo "make clean     remove $(VENV) and the caches"
@@ -54,6 +56,17 @@ test: setup check
 test-all: setup check
 	@echo "== pytest, with the long tests"
 	@$(PYTEST) -m ''
+
+# As others get it. The wheel is built from the sdist; setuptools is there, so that nothing is fetched for it.
+dist: setup
+	@echo "== build"
+	@rm -rf dist
+	@$(BIN)/python -m build --no-isolation --outdir dist . >/dev/null
+	@echo "== wheel and sdist in a fresh environment"
+	@PYTHON=$(PYTHON) $(BIN)/python -m benchmarks.run.install $(INSTALL)
+
+dist-all: INSTALL := --extras
+dist-all: dist
 
 bench: setup
 	@test -n "$(DATA)" || { echo "bench needs the folder of the data sets: make bench DATA=FOLDER"; exit 2; }

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +21,26 @@ def ctrl_c() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def unwritable(tmp_path: Path) -> Iterator[Path]:
+    """A folder in which nothing can be made; for root, who may write anywhere, one that the system keeps."""
+    if os.name == "posix" and os.geteuid() == 0:
+        yield Path("/proc") / str(os.getpid())
+        return
+    folder = tmp_path / "unwritable"
+    folder.mkdir(0o555)
+    yield folder
+    folder.chmod(0o755)
+
+
+@pytest.fixture(scope="session")
+def gone() -> int:
+    """The number of a process that has ended."""
+    done = subprocess.Popen([sys.executable, "-c", ""])
+    done.wait()
+    return done.pid
 
 
 def pytest_configure() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import subprocess
 import sys
 import threading
@@ -12,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from everylabel import atomic
-from everylabel.atomic import clear, exchange, is_moving, replaced
+from everylabel.atomic import check_replaceable, check_writable, exchange, replaced
+from everylabel.errors import EverylabelError
 
 CAN_EXCHANGE = sys.platform.startswith("linux")
 
@@ -30,18 +32,6 @@ def replace(target: Path, text: str) -> None:
 
 def names(path: Path) -> list[str]:
     return sorted(one.name for one in path.iterdir())
-
-
-@pytest.fixture
-def gone() -> int:
-    """The number of a process that has ended."""
-    done = subprocess.Popen([sys.executable, "-c", ""])
-    done.wait()
-    return done.pid
-
-
-def rest(target: Path, pid: int, kind: str, host: str | None = None) -> Path:
-    return target.with_name(f".{host or atomic._host()}-{pid}-0123abcd.{kind}.{target.name}")
 
 
 @pytest.mark.parametrize("can", [True, False])
@@ -114,42 +104,6 @@ def test_a_reader_finds_a_folder_at_any_time(tmp_path: Path) -> None:
     assert missed == 0
 
 
-def test_what_killed_writers_left_is_removed_and_no_more(tmp_path: Path, gone: int) -> None:
-    target = tmp_path / "it"
-    replace(target, "old")
-    dead = [folder(rest(target, gone, kind), kind) for kind in ("partial", "old")]
-    rest(target, gone, "partial").with_name(rest(target, gone, "partial").name.replace("0123", "4567")).write_text("")
-    stay = [
-        rest(target, os.getpid(), "partial"),  # alive
-        rest(target, gone, "partial", host="000000"),  # on another machine: we cannot know
-        rest(tmp_path / "other", gone, "partial"),
-        tmp_path / ".mine.partial.it",
-    ]
-    for path in stay:
-        folder(path, "theirs")
-    replace(target, "new")
-    assert not any(path.exists() for path in dead)
-    assert names(tmp_path) == sorted(["it", *(path.name for path in stay)])
-
-
-def test_a_folder_that_a_killed_writer_moved_away_comes_back(tmp_path: Path, gone: int) -> None:
-    target = tmp_path / "it"
-    folder(rest(target, gone, "old"), "old")
-    folder(rest(target, gone, "partial"), "half written")
-    clear(target)
-    assert (target / "file").read_text() == "old"
-    assert names(tmp_path) == ["it"]
-
-
-def test_one_that_a_living_writer_moves_is_waited_for(tmp_path: Path, gone: int) -> None:
-    target = tmp_path / "it"
-    assert not is_moving(target)
-    folder(rest(target, gone, "old"), "dead")
-    assert not is_moving(target)
-    folder(rest(target, os.getpid(), "old"), "alive")
-    assert is_moving(target)
-
-
 def test_files_are_replaced_too(tmp_path: Path) -> None:
     for text in ("one", "two"):
         with replaced(tmp_path / "new" / "file.txt") as partial:
@@ -157,3 +111,89 @@ def test_files_are_replaced_too(tmp_path: Path) -> None:
             partial.write_text(text)
         assert (tmp_path / "new" / "file.txt").read_text() == text
     assert names(tmp_path / "new") == ["file.txt"]
+
+
+def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("old")
+    folder(tmp_path / "folder", "old")
+    for name in ("file", "folder"):
+        (tmp_path / f"to-{name}").symlink_to(name)
+    with replaced(tmp_path / "to-file") as fresh:
+        fresh.write_text("new")
+    replace(tmp_path / "to-folder", "new")
+    assert (tmp_path / "file").read_text() == (tmp_path / "folder" / "file").read_text() == "new"
+    assert all((tmp_path / f"to-{name}").is_symlink() for name in ("file", "folder"))
+
+
+def test_who_may_look_into_a_folder_stays_the_same(tmp_path: Path) -> None:
+    folder(tmp_path / "it", "old").chmod(0o2750)
+    replace(tmp_path / "it", "new")
+    assert (tmp_path / "it").stat().st_mode & 0o7777 == 0o2750
+
+
+def test_a_pipe_or_device_is_left_alone(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="is no file and no folder"), replaced(tmp_path / "pipe"):
+        pass
+    with pytest.raises(EverylabelError, match="is no file and no folder"):
+        check_writable(tmp_path / "pipe")
+    assert (tmp_path / "pipe").is_fifo()
+
+
+@pytest.mark.parametrize("there", ["nothing", "a file", "an empty folder", "a full folder", "no parent"])
+def test_trying_leaves_no_trace(tmp_path: Path, there: str) -> None:
+    target = tmp_path / "it"
+    if there == "a file":
+        target.write_text("mine")
+    elif there == "an empty folder":
+        target.mkdir(0o750)
+    elif there == "a full folder":
+        folder(target, "mine")
+    elif there == "no parent":
+        target = tmp_path / "a" / "b" / "it"
+    before = look(tmp_path)
+    check_replaceable(target)
+    assert look(tmp_path) == before
+
+
+def look(path: Path) -> dict[str, tuple[int, int]]:
+    return {str(one): (one.stat().st_ino, one.stat().st_mode) for one in path.rglob("*")}
+
+
+def test_a_place_where_nothing_can_be_written_is_found_by_trying(tmp_path: Path, unwritable: Path) -> None:
+    for target in (unwritable / "it", unwritable / "new" / "it"):
+        with pytest.raises(EverylabelError, match=rf"^{target}: cannot be written \(.*nothing was done: make room"):
+            check_writable(target)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(EverylabelError, match="it: cannot be written"):
+        check_writable(tmp_path / "file" / "it")
+    with pytest.raises(EverylabelError, match="File name too long"):
+        check_writable(tmp_path / ("x" * 250))
+
+
+def test_a_full_disk_is_found_by_trying(tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))  # as a disk with no more room: no file gets longer
+    try:
+        with pytest.raises(OSError, match=r"it'$"):
+            check_replaceable(tmp_path / "it")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert not names(tmp_path)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root mounts disks")
+@pytest.mark.parametrize("full", [True, False])
+def test_a_disk_mounted_at_the_place_is_found_by_trying(tmp_path: Path, full: bool) -> None:
+    target = tmp_path / "it"
+    target.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "none", target], check=False, stderr=-1).returncode:
+        pytest.skip("this root mounts none")
+    try:
+        if full:
+            (target / "file").write_text("mine")
+        with pytest.raises(EverylabelError, match=r"it: cannot be written \(a disk is mounted there"):
+            check_writable(target)
+        assert names(target) == ["file"] * full
+    finally:
+        subprocess.run(["umount", target], check=True)

@@ -21,6 +21,8 @@ LAYERS: list[set[str]] = [  # from the bottom; a module may import its own layer
         "vectors",
         "states",
         "atomic",
+        "foreign",
+        "leftovers",
         "mapping",
         "vector_kernels",
         "registry",

@@ -60,6 +60,25 @@ def fit(spec: Answer) -> Answer:
     return {"fit_seconds": round(seconds, 1)}
 
 
+def experts(spec: Answer) -> Answer:
+    """A tagger of some training documents, blended on dev: to/NAME.npz, the top 100 of test documents by the tagger and
+    by each of its experts; and how long it took."""
+    folder = folder_of(spec["data"])
+    train = spread(everylabel.load_dataset(folder, "train"), spec["documents"])
+    dev, test = (everylabel.load_dataset(folder, split) for split in ("dev", "test"))
+    tagger: Any = everylabel.method("tagger", **spec["settings"])
+    begun = time.perf_counter()
+    tagger.fit(train, dev)
+    seconds = time.perf_counter() - begun
+    to = Path(spec["to"])
+    to.mkdir(parents=True, exist_ok=True)
+    for name, method in {**tagger.experts_, "tagger": tagger}.items():
+        found = [method.rank(part, 100) for part in test.documents.slices(500)]
+        ids, scores = (np.concatenate([part[i] for part in found]) for i in (0, 1))
+        np.savez_compressed(to / f"{name}.npz", ids=ids, scores=scores)
+    return {"fit_seconds": round(seconds, 1), "plan": tagger.plan_.lines(), "experts": list(tagger.experts_)}
+
+
 def speed(spec: Answer) -> Answer:
     """Documents/s in batches, and milliseconds of one document: each is read once, and none before."""
     begun = time.perf_counter()
@@ -97,7 +116,7 @@ def memory(spec: Answer) -> Answer:
     return {"private_mb": round(kilobytes * 1024 / 1e6, 1)}
 
 
-STEPS = {"rankings": rankings, "fit": fit, "speed": speed, "memory": memory}
+STEPS = {"rankings": rankings, "fit": fit, "experts": experts, "speed": speed, "memory": memory}
 
 if __name__ == "__main__":
     answer = STEPS[sys.argv[1]](json.loads(sys.argv[2]))

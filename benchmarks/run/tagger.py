@@ -2,6 +2,9 @@
 
 python -m benchmarks.run.tagger --data DIR [--rows eurlex57k cve-libraries ...]
 
+Each model is measured in both of its orders: by probability, and `interleaved` (order="interleave"), where rare and
+unseen labels come earlier than that.
+
 A row is a data set, fitted on train and blended on dev, measured on test; `-nopairs` shows the tagger no pairs, where
 it must be no worse than the best method without them; in `-dropped-N` 500 labels, the Nth draw, have no pairs in train
 and dev (those that `run.dropped_labels` draws), so that thousands of test documents have an unseen one. Each row runs
@@ -39,7 +42,7 @@ ROWS: dict[str, dict[str, Any]] = {
     "eurlex57k-dropped-0": {"data": "eurlex57k", "drop": 0},
     "eurlex57k-dropped-1": {"data": "eurlex57k", "drop": 1},
 }
-SHOWN = ("P@1", "P@5", "nDCG@5", "PSP@5", "R@100", "ZSR@10", "ZSR@100", "RP@5", "MRR", "tail/F1@5", "unseen/R@10")
+SHOWN = ("P@1", "P@5", "nDCG@5", "PSP@5", "R@10", "R@100", "ZSR@10", "ZSR@100", "RP@5", "MRR", "tail/F1@5")
 COMPARED = ("P@1", "nDCG@5", "PSP@5", "ZSR@10", "ZSR@100")
 TIMED, ALONE = 1_000, 200  # documents ranked for the speed: together, and one at a time
 
@@ -73,20 +76,22 @@ def run(row: str, data: Path) -> None:
     loaded: Any = everylabel.load(path)
     found = ranked(loaded, test)
     keep_ranking(f"tagger-{row}", found)
-    counts, n_train = train.counts, len(train)
+    truth = test.required_pairs, train.counts, len(train)
     parts = {name: ranked(expert, test) for name, expert in loaded.experts_.items()} if loaded.blend_ else {}
     result = {
         "data": spec["data"],
-        "train_documents": n_train,
+        "train_documents": len(train),
         "seconds": round(sum(loaded.costs_.values()), 1),  # also of experts that an interrupted run had fitted
         "costs": loaded.costs_,
         "plan": loaded.plan_.lines(),
         "peak_gb": peak_gb(),
         "model_mb": round(size_mb(path), 1),
-        "scores": measured(found, test.required_pairs, counts, n_train),
-        "experts": {name: measured(part, test.required_pairs, counts, n_train) for name, part in parts.items()},
-        "differences": differences(found, parts, test.required_pairs, counts, n_train),
-        "calibration": calibration(found, test.required_pairs, counts),
+        "scores": measured(found, *truth),
+        "experts": {name: measured(part, *truth) for name, part in parts.items()},
+        "differences": differences(found, parts, *truth),
+        "interleaved": interleaved(loaded, test, parts, train),
+        "calibration": calibration(found, *truth[:2]),
+        "unseen_pairs": unseen_pairs(train, dev, test),
         "blend": placed(loaded),
         "speed": speed(loaded, test),
     }
@@ -122,6 +127,14 @@ def measured(found: Ranking, truth: Csr, counts: LongArray, n_train: int) -> dic
     return {key: round(scores[key], 5) for key in SHOWN} | {"zero_shot_documents": scores.n_zero_shot_docs}
 
 
+def interleaved(tagger: Any, test: Dataset, parts: dict[str, Ranking], train: Dataset) -> dict[str, Any]:
+    """The same model in its other order: scores, and differences to its experts."""
+    if tagger.blend_ is None:
+        return {}
+    truth, found = (test.required_pairs, train.counts, len(train)), ranked(tagger.in_order("interleave"), test)
+    return {"scores": measured(found, *truth), "differences": differences(found, parts, *truth)}
+
+
 def differences(
     found: Ranking, parts: dict[str, Ranking], truth: Csr, counts: LongArray, n_train: int
 ) -> dict[str, Any]:
@@ -155,14 +168,28 @@ def calibration(found: Ranking, truth: Csr, counts: LongArray) -> dict[str, Any]
     from everylabel.metrics.reliability import by_seen
 
     groups = by_seen(found, truth, counts)
-    return {name: {"ECE": one.to_json()["ECE"], "suggestions": one.pairs} for name, one in groups.items()}
+    return {
+        name: {"ECE": one.to_json()["ECE"], "suggestions": one.pairs, "by_chance": one.by_chance}
+        for name, one in groups.items()
+    }
+
+
+def unseen_pairs(train: Dataset, dev: Dataset | None, test: Dataset) -> dict[str, float]:
+    """Of labels without training documents, a document: as training alone says, with dev, and as it is on test."""
+    from everylabel.tagger.probability import rate_of_unseen
+
+    about = train.counts, len(train)
+    learned = rate_of_unseen(*about, None if dev is None else dev.pairs)
+    really = float((train.counts[test.required_pairs.indices] == 0).sum()) / len(test)
+    return {"guessed": round(rate_of_unseen(*about, None), 5), "learned": round(learned, 5), "test": round(really, 5)}
 
 
 def placed(tagger: Any) -> dict[str, Any]:
     if tagger.blend_ is None:
         return {}
     best = sorted(tagger.blend_.gains.items(), key=lambda gain: -gain[1])[:15]
-    return {"rare_weight": tagger.blend_.rare_weight, "unseen_lift": tagger.blend_.unseen_lift, "gains": dict(best)}
+    lines = {name: [round(value, 3) for value in line] for name, line in tagger.blend_.levels.lines.items()}
+    return {"rare_weight": tagger.blend_.rare_weight, "lines": lines, "gains": dict(best)}
 
 
 def speed(tagger: Any, test: Dataset) -> dict[str, Any]:

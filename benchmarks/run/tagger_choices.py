@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from everylabel.types import Ranking
 
 ROW = "eurlex57k"
-# what is changed: constants of candidates.py and blend.py, or a setting of the blend
+# what is changed: constants of candidates.py, blend.py and order.py, or the order
 VARIANTS: dict[str, dict[str, Any]] = {
     "as it is": {},
     "300 ranks of an expert": {"DEEP": 300},
     "1,000 ranks of an expert": {"DEEP": 1_000},
     "no ranks among unseen labels": {"UNSEEN_RANK_WEIGHT": 0.0},
     "ranks among unseen labels count twice": {"UNSEEN_RANK_WEIGHT": 1.0},
-    "no places for unseen labels": {"every": 0},
-    "every third place, from the seventh on": {"every": 3},
-    "every second place, from the third on": {"FIRST_PLACES": 2},
-    "every second place, from the eleventh on": {"FIRST_PLACES": 10},
+    "by probability": {"order": "probability"},
+    "places for unseen labels from the third on": {"FIRST_PLACES": 2},
+    "places for unseen labels from the eleventh on": {"FIRST_PLACES": 10},
+    "every second place to the end": {"DEEP_PLACES": 1_000},
 }
 
 
@@ -44,6 +44,7 @@ def main() -> None:
     from everylabel.tagger import job_cache
     from everylabel.tagger.experts import opinion_names
     from everylabel.tagger.jobs import cache_key, jobs_of
+    from everylabel.tagger.probability import rate_of_unseen
     from everylabel.tagger.rehearsal import in_vocabulary, rehearsals
     from everylabel.train.checkpoint import checkpointing
 
@@ -63,9 +64,10 @@ def main() -> None:
     names = opinion_names([name for name in rankings if "," not in name], texts=True)
     rankings = {name: rankings[name] for name in names}
     truth = one.held.required_pairs, one.train.counts, len(one.train)
+    rate = rate_of_unseen(train.counts, len(train), dev.pairs)
     blends = {}
     for variant, change in VARIANTS.items():
-        blends[variant] = blended(one, rankings, change)
+        blends[variant] = blended(one, rankings, change, rate)
         print(variant, measured(blends[variant], *truth), flush=True)
     experts = {name: found.top(100) for name, found in rankings.items()}
     result = {
@@ -79,22 +81,27 @@ def main() -> None:
     write_result("tagger-choices", result, "python -m benchmarks.run.tagger_choices")
 
 
-def blended(one: Rehearsal, rankings: dict[str, Ranking], change: dict[str, Any]) -> Ranking:
-    """The ranking of the rehearsal's documents, by trees that have not seen them."""
-    from everylabel.metrics.ranking import inverse_propensity
-    from everylabel.tagger import blend, candidates
-    from everylabel.tagger.tagger import blending_set
+def blended(one: Rehearsal, rankings: dict[str, Ranking], change: dict[str, Any], unseen_rate: float) -> Ranking:
+    """The ranking of the rehearsal's documents, by trees that have not seen them; interleaved if no order is named."""
+    from everylabel.methods.calibrate import Calibration
+    from everylabel.tagger import blend, candidates, order
+    from everylabel.tagger.blending_set import blending_set
+    from everylabel.tagger.probability import fit_levels
 
     with ExitStack() as changed:
-        for module, (name, value) in product((candidates, blend), change.items()):
+        for module, (name, value) in product((candidates, blend, order), change.items()):
             if name.isupper() and hasattr(module, name):
                 changed.enter_context(patch.object(module, name, value))
         data = blending_set(one, rankings)
         margins, _ = blend.cross_fitted(data, data.hits, 0)
-        weights = inverse_propensity(one.train.counts, len(one.train))
-        variant = blend.fit_levels(blend.Blend(every=change.get("every", 2)), data, data.hits, margins, weights)
-        scores = variant.reserve_for_unseen(data.table, variant.scores_of(margins, data.counts), data.counts)
-        return data.table.ranking(scores, 100)
+        counts, n_train = one.train.counts, len(one.train)
+        variant = blend.Blend(levels=fit_levels(data, data.hits, margins, counts, unseen_rate))
+        found = data.table.ranking(variant.scores_of(margins, data.counts), order.DEPTH)
+        if change.get("order") == "probability":
+            return found.top(100)
+        found = Calibration.learn(found, data.truth).apply(found)
+        weight = order.best_rare_weight(found, data.truth, counts, n_train)
+        return order.interleaved(found, counts, weight, 100)
 
 
 if __name__ == "__main__":

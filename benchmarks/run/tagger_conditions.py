@@ -18,7 +18,7 @@ from benchmarks.run.command import data_folder, data_parser, use_own_cache
 from benchmarks.run.debian import FOLDER
 from benchmarks.run.fitting import fit
 from benchmarks.run.shown import load_train, some
-from benchmarks.run.tagger import differences, measured, ranked
+from benchmarks.run.tagger import differences, interleaved, measured, ranked
 from benchmarks.run.watch import Aloud
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ def run(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
         "scores": measured(found, *truth),
         "experts": {name: measured(part, *truth) for name, part in parts.items()},
         "differences": differences(found, parts, *truth),
+        "interleaved": interleaved(tagger, test, parts, train),
     }
     for name, scores in {"tagger": result["scores"], **result["experts"]}.items():
         print(f"  {name:10}", {key: round(100 * scores[key], 1) for key in ("P@1", "nDCG@5", "PSP@5", "ZSR@100")})

@@ -8,10 +8,33 @@ from __future__ import annotations
 import re
 
 from benchmarks.record import RESULTS
-from benchmarks.tables import house, many_labels, speed, tagger, unseen_labels, with_pairs, without_pairs
+from benchmarks.tables import (
+    hostile_writers,
+    house,
+    languages,
+    many_labels,
+    prior,
+    speed,
+    tagger,
+    unseen_labels,
+    with_pairs,
+    without_pairs,
+)
 from benchmarks.tables.markdown import Page, section, table
 
-PAGES = tuple(module.PAGE for module in (tagger, with_pairs, without_pairs, unseen_labels, speed, many_labels, house))
+_MODULES = (
+    tagger,
+    with_pairs,
+    without_pairs,
+    prior,
+    unseen_labels,
+    languages,
+    speed,
+    many_labels,
+    house,
+    hostile_writers,
+)
+PAGES = tuple(module.PAGE for module in _MODULES)
 
 
 def index_text() -> str:
@@ -25,7 +48,8 @@ def index_text() -> str:
     topics = section(
         "Topics",
         table(["page", "about", "measured by"], [index_row(page) for page in texts]),
-        "`NAME` above is `python -m benchmarks.run.NAME --data DIR` (`debian` and `label_index` without `--data`).",
+        "`NAME` above is `python -m benchmarks.run.NAME --data DIR` (`debian`, `hostile_writers` and `label_index` "
+        "without `--data`).",
     )
     contents = section("What is where", "\n".join(contents_line(page, text) for page, text in texts.items()))
     rows = "Rows of the tables of quality are in `benchmarks/rows/DATA/TABLE.toml`, their results in `quality/`."

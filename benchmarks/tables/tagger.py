@@ -33,6 +33,7 @@ OTHERS = {  # our runs, whose tables are on other pages
 }
 
 Record = dict[str, Any]
+INTERLEAVED = "interleaved"
 
 
 def records() -> dict[str, Record]:
@@ -42,15 +43,19 @@ def records() -> dict[str, Record]:
 def experts_section() -> str:
     rows, differences = [], []
     for row, record in records().items():
-        for name, scores in {"tagger": record["scores"], **record["experts"]}.items():
+        for name, scores in {**orders(record), **record["experts"]}.items():
             rows.append([row, name, *(percent(scores.get(key)) for key in SHOWN)])
         for name, found in record["differences"].items():
             differences.append([row, name, *(difference(found.get(key)) for key in COMPARED)])
+        for name, found in record.get("interleaved", {}).get("differences", {}).items():
+            differences.append([f"{row}, {INTERLEAVED}", name, *(difference(found.get(key)) for key in COMPARED)])
     if not rows:
         return ""
     notes = (
-        "In %. One tagger each, fitted on train and blended on dev. Differences: the tagger minus the expert, in "
-        "points, with the 95% interval of the paired bootstrap over test documents; of the tail, of the t-test over "
+        "In %. One tagger each, fitted on train and blended on dev, in both of its orders where they are there: by "
+        "probability, and interleaved, where rare and unseen labels come earlier (`--new-labels interleave`). "
+        "Differences: the tagger minus the expert, in points, with the 95% interval of the paired bootstrap over test "
+        "documents; of the tail, of the t-test over "
         "its labels, or its p value. In eurlex57k-dropped-N 500 labels have no pairs in train and dev (those that "
         "benchmarks.run.dropped_labels drops): so many more test documents have an unseen label. wordnet-reverse went "
         "on with experts of an earlier run, whose peak was 4.5 GB."
@@ -62,6 +67,12 @@ def experts_section() -> str:
         notes,
         *dict.fromkeys(conditions(record) for record in records().values()),
     )
+
+
+def orders(record: Record) -> dict[str, dict[str, float]]:
+    """The tagger's scores by probability and, of newer results, interleaved."""
+    other = record.get("interleaved", {}).get("scores")
+    return {"tagger": record["scores"]} | ({f"tagger, {INTERLEAVED}": other} if other else {})
 
 
 def other_systems() -> list[list[str]]:
@@ -84,7 +95,7 @@ def costs_section() -> str:
     rows = []
     for row, record in records().items():
         speed, one = record["speed"], record["speed"]["one_document_ms"]
-        errors = [percent(record["calibration"][group]["ECE"]) for group in ("all", "seen", "tail", "unseen")]
+        errors = [with_chance(record["calibration"][group]) for group in ("all", "seen", "tail", "unseen")]
         fit = ", ".join(f"{stage} {seconds:,.0f}" for stage, seconds in record["costs"].items())
         rates = ", ".join(f"{name} {rate:,.0f}" for name, rate in speed["experts"].items())
         times = [f"{record['seconds'] / 60:.0f}", fit, f"{speed['documents_per_second']:,.0f}", rates]
@@ -93,8 +104,15 @@ def costs_section() -> str:
         return ""
     errors = ["ECE", "seen", "tail", "unseen"]
     columns = [*errors, "fit min", "stages s", "docs/s", "of experts", "one document ms: median, p95", "peak GB"]
-    notes = "Expected calibration error of the top 10 on test, in %; the rows of the first table, and their commands."
+    notes = (
+        "Expected calibration error of the top 10 on test, in %; in brackets what probabilities that are exactly right "
+        "would have by chance, from so many suggestions. The rows of the first table, and their commands."
+    )
     return section("Calibration, time and memory", table(["data", *columns], rows), notes)
+
+
+def with_chance(found: Record) -> str:
+    return percent(found["ECE"]) + (f" ({percent(found['by_chance'])})" if "by_chance" in found else "")
 
 
 def choices_section() -> str:
@@ -135,9 +153,16 @@ def conditions_section() -> str:
         "tuned on but what rare labels may cost (`python -m benchmarks.run.tagger_conditions`, "
         "`benchmarks.run.debian`): the tagger / the best expert of each metric, on up to 2,000 test documents; minutes "
         "that the fit took (planned, budget), of debtags in English beside other work.",
-        table([*columns, "minutes"], [condition_row(name, found) for name, found in record["conditions"].items()]),
+        table([*columns, "minutes"], [row for one in record["conditions"].items() for row in condition_rows(*one)]),
         conditions(record),
     )
+
+
+def condition_rows(name: str, found: Record) -> list[list[str]]:
+    """By probability, and of newer results interleaved."""
+    other = found.get("interleaved")
+    rows = [condition_row(name, found)]
+    return rows + ([condition_row(f"{name}; {INTERLEAVED}", found | other)] if other else [])
 
 
 def condition_row(name: str, found: Record) -> list[str]:

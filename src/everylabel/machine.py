@@ -94,14 +94,14 @@ def _best(work: Callable[[], Any]) -> float:
 
 
 def _reading() -> Callable[[], Any]:
-    from everylabel.text.tfidf import WORD
+    from everylabel.text.scripts import find_words
 
     names = ["".join(chr(97 + (i * step) % 26) for step in (1, 3, 7, 11, 17)) for i in range(1, 2_000)]
     text = " ".join(names[(i * i) % len(names)] for i in range(8_000))
 
     def read() -> dict[str, int]:
         counts: dict[str, int] = {}
-        for word in WORD.findall(text.lower()):
+        for word in find_words(text.lower()):
             counts[word] = counts.get(word, 0) + 1
         return counts
 

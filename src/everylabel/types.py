@@ -58,6 +58,13 @@ class Ranking(NamedTuple):
             np.pad(self.scores, missing, constant_values=-np.inf),
         )
 
+    def without(self, rows: NDArray[np.bool_]) -> Ranking:
+        """Nothing ranked for these documents."""
+        if not rows.any():
+            return self
+        none = rows[:, None]
+        return Ranking(np.where(none, -1, self.ids), np.where(none, -np.inf, self.scores).astype(np.float32))
+
     @classmethod
     def empty(cls, n_docs: int, k: int) -> Ranking:
         return cls(np.full((n_docs, k), -1, np.int32), np.full((n_docs, k), -np.inf, np.float32))
@@ -69,12 +76,12 @@ class Ranking(NamedTuple):
 
     @classmethod
     def best_of(cls, ids: IntArray, scores: FloatArray, k: int) -> Ranking:
-        """The top k of rows in any order; an id below 0 and a score of -inf is none. O(n m log m) for m a row."""
-        scores = np.where(ids >= 0, scores, -np.inf).astype(np.float32)
-        order = np.lexsort((ids, -scores), axis=1)[:, :k]
-        scores = np.take_along_axis(scores, order, 1)
-        ids = np.where(np.isfinite(scores), np.take_along_axis(ids, order, 1), -1).astype(np.int32)
-        return cls(ids, scores).top(k)
+        """The top k of rows in any order; an id below 0 and a score of -inf is none. O(n m log k) for m a row."""
+        from everylabel.heaps import best_of_rows
+
+        found = cls.empty(len(ids), min(k, ids.shape[1]))
+        best_of_rows(ids, scores, *found)
+        return found.top(k)
 
     @classmethod
     def summed(cls, parts: Sequence[Ranking], k: int) -> Ranking:

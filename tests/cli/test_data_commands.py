@@ -40,6 +40,8 @@ def test_an_unknown_command_suggests_the_nearest(run: Run) -> None:
 
 def test_methods(run: Run) -> None:
     shown = run("methods").stdout
+    assert "base forms, pieces of words" in shown
+    assert "Chinese, Japanese, Korean" in shown
     listed = json.loads(run("methods", "--json").stdout)
     assert [entry["name"] for entry in listed] == list(METHODS)
     assert all(name in shown for name in METHODS)

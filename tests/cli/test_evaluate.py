@@ -53,9 +53,20 @@ def test_how_far_scores_are_from_probabilities(
     )
 
 
+def test_new_labels_between_the_others(run: Run, fitted_tagger: Path, sampled: Path) -> None:
+    """More of them are among the first ten, and each has the probability that it has by itself."""
+    by_probability, other = (
+        json.loads(run("evaluate", fitted_tagger, sampled, "--json", "--new-labels", order).stdout)
+        for order in ("group", "interleave")
+    )
+    assert other["calibration"]["unseen"]["pairs"] > by_probability["calibration"]["unseen"]["pairs"]
+    assert other["bands"]["unseen"]["R@10"] >= by_probability["bands"]["unseen"]["R@10"]
+    assert other["calibration"]["unseen"]["ECE"] < 0.2
+
+
 def test_a_method_that_suggests_no_unseen_label_has_no_error_for_them(run: Run, model: Path, data: Path) -> None:
     found = json.loads(run("evaluate", model, data, "--json").stdout)["calibration"]
-    assert found["unseen"] == {"ECE": None, "pairs": 0, "bins": []}
+    assert found["unseen"] == {"ECE": None, "by_chance": None, "pairs": 0, "bins": []}
     assert "unseen -)" in run("evaluate", model, data).stdout
 
 

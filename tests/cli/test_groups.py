@@ -41,9 +41,13 @@ def test_a_group_is_an_option_a_field(given: list[str], size: Size) -> None:
     assert done.output.strip() == f"box {size} {'--red' in given}"
 
 
-@pytest.mark.parametrize("command", ["convert", "inspect"])
+READING = ["fit", "plan", "tag", "learn", "evaluate", "compare", "report", "labels add", "inspect", "convert"]
+
+
+@pytest.mark.parametrize("command", READING)
 def test_whatever_reads_data_of_any_layout_has_the_same_options_for_it(command: str) -> None:
-    shown = CliRunner().invoke(app, [command, "--help"]).output
-    options = ["--format", "--vocabulary", "--text-column", "--label-column", "--label-separator", "--language"]
+    shown = CliRunner().invoke(app, [*command.split(), "--help"]).output
+    options = ["--format", "--text-column", "--title-column", "--label-column", "--label-separator", "--vocabulary"]
+    options += ["--language", "--limit"]
     places = [shown.index(f"  {option} ") for option in options]
     assert places == sorted(places)

@@ -163,6 +163,34 @@ def test_the_evidence_on_a_terminal(run: Run, fitted_tagger: Path, monkeypatch: 
     assert documents.endswith(" [knn]")
 
 
+def test_new_labels_are_a_group_of_their_own(run: Run, fitted_tagger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labels that nobody has used: beside those that are likely, each with its own probability, and none of them."""
+    text = "Whaling, bats in caves and the fog of the coast"
+    (found,) = lines(run("tag", fitted_tagger, "--k", 2, input=text))
+    assert [len(found["labels"]), list(found)] == [2, ["id", "labels", "new_labels"]]
+    new = {label["id"]: label["score"] for label in found["new_labels"]}
+    assert not new.keys() & {label["id"] for label in found["labels"]}
+    assert list(new.values()) == sorted(new.values(), reverse=True)
+    (without,) = lines(run("tag", fitted_tagger, "--k", 2, "--new-labels", "none", input=text))
+    assert without == {key: found[key] for key in ("id", "labels")}
+    (between,) = lines(run("tag", fitted_tagger, "--k", 20, "--new-labels", "interleave", input=text))
+    assert list(between) == ["id", "labels"]
+    scores = {label["id"]: label["score"] for label in between["labels"]}
+    assert scores.items() >= new.items()  # a probability does not depend on its place
+    assert list(scores.values()) != sorted(scores.values(), reverse=True)
+    monkeypatch.setattr("everylabel.cli.tag.is_terminal", lambda: True)
+    shown = run("tag", fitted_tagger, "--k", 2, input=text).stdout
+    first, heading, second = shown.partition("\nnew labels (not used yet)")
+    assert heading
+    assert [len(part.strip().splitlines()) for part in (first, second)] == [4, 1 + len(new)]
+
+
+def test_only_a_tagger_interleaves(run: Run, model: Path) -> None:
+    result = run("tag", model, "--new-labels", "interleave", input="text")
+    assert (result.exit_code, result.stdout) == (4, "")
+    assert "method 'popularity' has one order; leave out --new-labels" in result.stderr
+
+
 def test_only_a_tagger_says_why(run: Run, model: Path) -> None:
     result = run("tag", model, "--explain", input="text")
     assert (result.exit_code, result.stdout) == (4, "")

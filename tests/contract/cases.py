@@ -22,6 +22,10 @@ ALSO: list[Case] = [
     ("xr-linear", {"leaf_size": 3, "arity": 2, "beam": 4}),
     ("xr-linear", {"leaf_size": 4, "arity": 16, "matcher_negatives": True, "tfidf": {"title_weight": 2.0}}),
     ("knn", {"neighbours": 60, "power": 1.0}),
+    ("knn", {"language": "any"}),
+    ("xr-linear", {"language": "any"}),
+    ("semantic", {"encoder": {"teacher": "documents", "lexical": 64}}),
+    ("of-de", {"learn": {"steps": 40}, "encoder": {"teacher": "documents", "lexical": 64}}),
     (
         "tagger",
         {

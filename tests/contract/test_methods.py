@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import math
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from everylabel.errors import ConfigError, DataError, NotFittedError
 from everylabel.methods.base import MOST_PADDED, Method
 from everylabel.methods.calibrate import Calibration
 from everylabel.registry import method_class
+from everylabel.run import QUIET, Run
 from everylabel.store import read_manifest
 from everylabel.types import Ranking
 
@@ -123,6 +125,20 @@ def test_a_document_ranks_the_same_alone(fitted: Method, toy: Any) -> None:
 def test_no_texts_and_empty_texts(fitted: Method, toy: Any) -> None:
     assert_ranking(fitted.rank([], 5), 0, 5, len(toy.train.labels))
     assert_ranking(fitted.rank(["", "wholly unknown words"], 5), 2, 5, len(toy.train.labels))
+
+
+def test_a_text_that_says_nothing_has_no_labels(case: Case, fitted: Method) -> None:
+    """Not those that are common, nor those that come first."""
+    nothing = ["", " \n\t", "...!?", "\u200d\ufe0f", "\ud800"]
+    found = fitted.rank(nothing, 5).ids
+    assert (found >= 0).all() if is_floor(case[0]) else (found == -1).all()
+
+
+@pytest.mark.parametrize("text", ["zxqvzxqv kjhgkjhg", "\N{UNICORN FACE}", "\u732b\u304c\u597d\u304d"])
+def test_words_that_no_method_on_words_knows(case: Case, fitted: Method, text: str) -> None:
+    if case[0] not in ("tfidf", "bm25", "svm", "xr-linear", "knn", "zestxml"):
+        pytest.skip("reads more than words")
+    assert (fitted.rank([text], 5).ids == -1).all()
 
 
 def test_what_cannot_be_ranked(fitted: Method) -> None:
@@ -265,6 +281,27 @@ class BrokenError(Exception):
     """What a test breaks."""
 
 
+class Stopping:
+    """Hears of progress, and presses Ctrl-C after so many times."""
+
+    def __init__(self, after: float = math.inf) -> None:
+        self.after, self.heard = after, 0
+
+    def start(self, *_: object) -> None:
+        self.say()
+
+    def advance(self, *_: object) -> None:
+        self.say()
+
+    def finish(self, *_: object) -> None:
+        """Not here: it is told of the end of what was stopped, too."""
+
+    def say(self, *_: object) -> None:
+        self.heard += 1
+        if self.heard >= self.after:
+            raise KeyboardInterrupt
+
+
 def broken(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> None:
     """The work is done, and fails at its end."""
     usual = getattr(owner, name)
@@ -336,20 +373,27 @@ def test_a_change_that_fails_leaves_everything_as_it_was(fitted: Method, toy: An
     assert_identical(method.add_labels(birds).rank(["penguin colony"], 20), expected)  # again, and it works
 
 
-def test_a_fit_that_fails_leaves_the_method_as_it_was(new: Fit, toy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    method, other = new(), new().fit(toy.train.subset(range(60)))
-    model, before = other.model_, other.rank(toy.double, 5)
+def test_a_fit_that_fails_leaves_the_method_as_it_was(new: Fit, toy: Any, tmp_path: Path) -> None:
+    """Half-way by Ctrl-C, and at its end: unfitted, or as it was fitted before."""
+    heard, method, settings = Stopping(), new(), config.to_dict(new())
+    other = new().fit(toy.train, run=Run(reporter=heard))
+    model, before, content = other.model_, other.rank(toy.double, 5), content_of(other, tmp_path)
     fit = "_fit_and_blend" if hasattr(type(method), "_fit_and_blend") else "_fit"
-    broken(monkeypatch, type(method), fit)
-    with pytest.raises(BrokenError):
-        method.fit(toy.train)
-    with pytest.raises(NotFittedError, match="not fitted yet"):
-        method.rank(["text"])
+    half_way = [Run(reporter=Stopping(after=n)) for n in (1, heard.heard // 2) if 0 < n <= heard.heard]
+    with pytest.MonkeyPatch.context() as patch:
+        broken(patch, type(method), fit)
+        for run in (*half_way, QUIET):
+            for one in (method, other):
+                with pytest.raises(BrokenError if run is QUIET else KeyboardInterrupt):
+                    one.fit(toy.train, run=run)
+    for use in (lambda: method.rank(["text"]), lambda: method.save(tmp_path / "model"), method.state):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            use()
     assert not hasattr(method, "labels_")
-    with pytest.raises(BrokenError):
-        other.fit(toy.train)
     assert other.model_ is model
+    assert config.to_dict(method) == config.to_dict(other) == settings
     assert_identical(other.rank(toy.double, 5), before)
+    assert content_of(other, tmp_path) == content
 
 
 def test_before_fit_there_is_nothing(new: Fit, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+from everylabel.data.enough import too_few
 from everylabel.data.inspect import inspect
 
 Make = Callable[..., Path]
@@ -47,8 +48,25 @@ def test_suspicious_rows(make: Make) -> None:
         "duplicate_label": ["labels.jsonl:4: 'a'"],
         "nameless_label": ["labels.jsonl:2: 'b'"],
         "unlabelled": ["train.jsonl:3: 'x2'"],
+        "small_split": [
+            too_few("train", 2),
+            "test has 2 labelled documents: one more or less that is right is 50 points of P@1",
+        ],
     }
     assert found.findings["unreadable"].count == 2
+
+
+def test_texts_that_splits_share_and_empty_label_ids(make: Make) -> None:
+    shared = {
+        "labels.jsonl": b'{"id": "a", "name": "x"}\n{"id": " ", "name": "blank"}\n',
+        "train.jsonl": b'{"id": "1", "text": "One  two"}\n{"id": "2", "title": "One", "text": "two", "labels": [""]}\n',
+        "test.jsonl": b'{"id": "9", "text": "one two", "labels": ["a"]}\n{"id": "8", "text": "else"}\n',
+    }
+    found = inspect(make("data", shared)).suspicious
+    assert found["text_in_two_splits"].examples == ["test.jsonl:1: '9', as in train.jsonl:1"]
+    assert found["duplicate_text"].examples == ["train.jsonl:2: '2', as in train.jsonl:1"]
+    assert found["empty_label_id"].examples == ["labels.jsonl:2: 'blank'", "train.jsonl:2: a label of '2'"]
+    assert "id_in_two_splits" not in found
 
 
 def test_it_is_json_and_works_for_every_format(make: Make, folders: dict[str, tuple[str, dict[str, bytes]]]) -> None:

@@ -102,4 +102,20 @@ def test_nothing_suggested_is_no_perfection() -> None:
     found = reliability(*data([[], []]))
     assert found == Reliability(())
     assert isnan(found.ece)
-    assert found.to_json() == {"ECE": None, "pairs": 0, "bins": []}
+    assert found.to_json() == {"ECE": None, "by_chance": None, "pairs": 0, "bins": []}
+
+
+def test_by_chance_is_the_error_of_scores_that_are_the_probabilities() -> None:
+    """However right they are, a few hundred suggestions are not right just as often as they say."""
+    rng = np.random.default_rng(0)
+    scores = rng.choice(np.array([0.1, 0.3, 0.8], np.float32), (400, 2))
+    ids = np.broadcast_to(np.arange(2, dtype=np.int32), scores.shape)
+    measured, expected = [], []
+    for _ in range(30):
+        hits = rng.random(scores.shape) < scores
+        truth = pairs_from_lists([[*np.flatnonzero(row).tolist(), 2] for row in hits], 3)  # each has a true label
+        found = reliability(Ranking.best_of(ids, scores, 2), truth, k=2)
+        measured.append(found.ece)
+        expected.append(found.by_chance)
+    assert float(np.mean(measured)) == pytest.approx(float(np.mean(expected)), rel=0.2)
+    assert isnan(Reliability(()).by_chance)

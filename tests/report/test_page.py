@@ -19,9 +19,10 @@ from everylabel.metrics.scores import CurvePoint, Scores
 from everylabel.metrics.significance import SignTest
 from everylabel.report.differences import Change, System, sentence
 from everylabel.report.examples import Choice, Evidence, Example, Missed, Suggestion, beginning, choose, describe
-from everylabel.report.page import SECTIONS, SHOWN, Report, render
+from everylabel.report.page import NEW_LABELS, SECTIONS, SHOWN, Report, render
 from everylabel.report.page_parts import Html, document, safe, table, tag
 from everylabel.report.plots import frequency_plot, inline_svg, learning_curve_plot, reliability_plot, trade_off_plot
+from everylabel.tagger.tagger import Tag
 from everylabel.types import Ranking
 
 HOSTILE = "</small><script>alert(\"1\")</script> & 'x' \ud800 \x00 <b>"
@@ -289,6 +290,18 @@ def test_what_is_shown_of_an_example() -> None:
     )
     assert one.missed == (Missed("D", "unseen", None, False),)
     assert other.missed == (Missed("A", "head", 3, True),)
+
+
+def test_new_labels_are_shown_beside_the_suggestions() -> None:
+    hits, documents = find_hits(RANKING, TRUTH), Documents(list("wxyz"), ["text"] * 4, ["title"] * 4)
+    clue = Evidence("words", "sea", 0.5, "tfidf")
+    tags = [Tag("c", "C", 0.5, "unseen", []), Tag("d", "D", 0.07, "unseen", [clue])]  # type: ignore[list-item]
+    about = (documents, RANKING, hits, LABELS, COUNTS)
+    (one,) = describe([Choice(2, "unseen", False)], *about, n_known=4, new=[tags], k=2)
+    assert one.new == (Suggestion("D", "unseen", 0.07, True, (clue,)),)  # C is among the suggestions
+    assert NEW_LABELS in (shown := render(replace(report(), examples=[one])))
+    assert "0.07" in shown
+    assert NEW_LABELS not in render(replace(report(), examples=[replace(one, new=())]))
 
 
 def test_the_beginning_of_a_text() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -141,6 +142,57 @@ def test_a_place_where_nothing_can_be_written_is_an_error(model: Path, monkeypat
 def test_a_model_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="is not a model folder"), locked(tmp_path / "none" / "model"):
         pass
+
+
+def test_a_lock_that_is_held_may_be_asked_for_again(model: Path) -> None:
+    with locked(model), locked(model.parent / "." / "model"):
+        fitted().save(model)
+        assert (model.parent / ".model.lock").is_file()
+
+
+def test_a_save_waits_for_who_changes_the_model(model: Path) -> None:
+    """Else what a long fit has learned would be lost: the other had read the model before, and writes it after."""
+    order = list[str]()
+
+    def save() -> None:
+        fitted().save(model)
+        order.append("saved")
+
+    other = threading.Thread(target=save)
+    with locked(model):
+        method = everylabel.load(model)
+        other.start()
+        time.sleep(0.1)
+        method.add_labels([Label("new", "A new one")]).save(model)
+        order.append("changed")
+    other.join(10)
+    assert order == ["changed", "saved"]
+    assert len(everylabel.load(model).labels_) == 4
+
+
+def test_a_lock_that_another_user_left_can_be_had(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = os.open
+
+    def guarded(path: Path, flags: int, *more: int) -> int:
+        if flags & os.O_RDWR:
+            raise PermissionError(13, "Permission denied")
+        return usual(path, flags, *more)
+
+    (model.parent / ".model.lock").touch()
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", guarded)
+        with locked(model):
+            pass
+    assert [one.name for one in model.parent.iterdir()] == ["model"]
+
+
+def test_a_file_system_without_locks_goes_on_without(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", refused)
+    with locked(model):
+        fitted().save(model)
 
 
 def test_a_system_without_locks_goes_on_without(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:

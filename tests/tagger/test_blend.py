@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
 from scipy.special import expit
 from scipy.stats import spearmanr
 
 from everylabel.data.dataset import contains, pairs_from_lists
 from everylabel.metrics.ranking import find_hits, ndcg, recall
 from everylabel.tagger import blend as module
-from everylabel.tagger.blend import Blend, BlendingSet, Line, fitted_line, learn, levelled, starts
+from everylabel.tagger.blend import Blend, learn, starts
+from everylabel.tagger.blending_set import BlendingSet
 from everylabel.tagger.candidates import column_names, tabulated
 from everylabel.types import Csr, LongArray, Ranking
 
@@ -27,6 +27,7 @@ IN_REHEARSAL = np.where(np.isin(np.arange(N_LABELS), SEEN), COUNTS, 0)
 EXPERTS = ["semantic", "tfidf"]  # right about seen labels, right about unseen ones
 RANKS_UNSEEN = [True, True]
 NAMES = column_names(EXPERTS)
+UNSEEN_RATE = 0.8  # pairs a document
 
 
 class World(NamedTuple):
@@ -42,7 +43,10 @@ class World(NamedTuple):
         counts = IN_REHEARSAL if hide else COUNTS
         table, hidden = self.table(counts), np.isin(np.arange(N_LABELS), HIDDEN) & hide
         truth_without_hidden = self.truth.multiply(~hidden).tocsr()
-        return BlendingSet(table, counts[table.labels], hidden[table.labels], self.truth, truth_without_hidden)
+        n_unseen = int((counts[self.truth.indices] == 0).sum())
+        return BlendingSet(
+            table, counts[table.labels], hidden[table.labels], self.truth, truth_without_hidden, n_unseen
+        )
 
 
 def world(seed: int, n_docs: int, *, unseen: float, counts: LongArray = COUNTS, swapped: bool = False) -> World:
@@ -71,7 +75,7 @@ def ranked(scores: Any) -> Ranking:
 def learned(seed: int = 0, *, n_docs: int = 240, unseen: float = 0.8, hide: bool = True) -> tuple[Blend, Ranking]:
     """Once for all tests: only to be read."""
     rehearsed = world(seed, n_docs, unseen=unseen, counts=IN_REHEARSAL if hide else COUNTS)
-    return learn(rehearsed.held(hide=hide), COUNTS, NAMES, 1_000, 0)
+    return learn(rehearsed.held(hide=hide), COUNTS, max(unseen, 0.01), NAMES, 0)
 
 
 def blended(blend: Blend, test: World, k: int = 5, labels: Any = None, counts: LongArray = COUNTS) -> Ranking:
@@ -140,8 +144,8 @@ def test_scores_are_shares_and_the_ranking_of_what_was_held_out_has_no_hidden_la
 
 
 def test_scores_of_trained_labels_are_about_as_often_right_as_they_say() -> None:
-    """On documents that it was not learned from; weights for rare labels do not count here."""
-    blend = replace(learned()[0], rare_weight=0.0)
+    """On documents that it was not learned from."""
+    blend, _ = learned()
     test = world(4, 400, unseen=0.3)
     table = test.table(COUNTS)
     trained = COUNTS[table.labels] > 0
@@ -165,7 +169,7 @@ def test_what_is_saved_is_all() -> None:
 
 
 def test_the_same_seed_gives_the_same_blend() -> None:
-    again, ranking = learn(world(0, 240, unseen=0.8, counts=IN_REHEARSAL).held(), COUNTS, NAMES, 1_000, 0)
+    again, ranking = learn(world(0, 240, unseen=0.8, counts=IN_REHEARSAL).held(), COUNTS, UNSEEN_RATE, NAMES, 0)
     assert_same_state(again, learned()[0])
     np.testing.assert_array_equal(ranking.ids, learned()[1].ids)
 
@@ -173,7 +177,7 @@ def test_the_same_seed_gives_the_same_blend() -> None:
 @pytest.mark.parametrize("n_docs", [1, 5, module.LEAST_DOCUMENTS - 1])
 def test_of_too_few_documents_it_takes_the_mean_of_ranks(n_docs: int) -> None:
     held = world(5, n_docs, unseen=0.3, counts=IN_REHEARSAL).held()
-    blend, ranking = learn(held, COUNTS, NAMES, 1_000, 0)
+    blend, ranking = learn(held, COUNTS, UNSEEN_RATE, NAMES, 0)
     assert blend.trees is None
     assert len(blend.model) == 0
     assert_same_state(as_saved(blend), blend)
@@ -189,7 +193,7 @@ def test_of_too_few_documents_it_takes_the_mean_of_ranks(n_docs: int) -> None:
 def test_nothing_to_learn_from() -> None:
     held = world(6, 80, unseen=0.3, counts=IN_REHEARSAL).held()
     nothing = held._replace(truth=held.truth * 0, truth_without_hidden=held.truth_without_hidden * 0)
-    blend, ranking = learn(nothing, COUNTS, NAMES, 1_000, 0)
+    blend, ranking = learn(nothing, COUNTS, UNSEEN_RATE, NAMES, 0)
     assert blend.trees is None
     assert ranking.n_docs == 80
     assert np.isfinite(blend.scores(held.table, COUNTS)).all()
@@ -207,7 +211,7 @@ def test_no_candidate_to_learn_from() -> None:
     table = tabulated(empty, RANKS_UNSEEN, COUNTS, np.ones(N_LABELS, np.int64))
     truth = pairs_from_lists([[0], [1], [2]], N_LABELS)
     held = BlendingSet(table, COUNTS[table.labels], np.zeros(0, np.bool_), truth, truth)
-    assert learn(held, COUNTS, NAMES, 1_000, 0)[0].trees is None
+    assert learn(held, COUNTS, UNSEEN_RATE, NAMES, 0)[0].trees is None
 
 
 def test_several_rehearsals_are_one() -> None:
@@ -219,104 +223,6 @@ def test_several_rehearsals_are_one() -> None:
     one = parts[0]
     expected = contains(one.truth[one.table.documents], one.table.labels[:, None].astype(np.int32))[:, 0]
     np.testing.assert_array_equal(one.hits, expected)
-
-
-# --- rare and unseen labels
-
-
-@pytest.mark.parametrize("seed", [7, 8, 9])
-def test_what_is_favoured_costs_no_more_than_promised(seed: int) -> None:
-    """Of few documents, where the margins are known: the mean of ranks."""
-    held = world(seed, module.LEAST_DOCUMENTS - 1, unseen=0.3, counts=IN_REHEARSAL).held()
-    blend, _ = learn(held, COUNTS, NAMES, 1_000, 0)
-    assert blend.rare_weight in module.RARE_WEIGHTS
-    assert blend.unseen_lift in module.UNSEEN_LIFTS
-    own = held.table.take(~held.hidden)
-
-    def measured(lift: float) -> float:
-        scores = replace(blend, unseen_lift=lift).scores(own, IN_REHEARSAL)
-        return quality(own.ranking(scores, 5), held.truth_without_hidden)
-
-    best = max(map(measured, module.UNSEEN_LIFTS))
-    assert measured(blend.unseen_lift) >= best - module.COST_OF_LIFT - 1e-9
-    assert best > 0
-
-
-def test_rare_labels_come_before_frequent_ones_that_are_hardly_more_probable() -> None:
-    table = world(3, 5, unseen=0.3).table(COUNTS)
-    margins, trained = np.zeros(len(table.labels)), COUNTS[table.labels] > 0
-    plain = Blend().scores_of(margins, COUNTS[table.labels])
-    assert len(set(plain[trained].tolist())) == 1
-    weighted = Blend(rare_weight=0.2).scores_of(margins, COUNTS[table.labels])
-    assert spearmanr(weighted[trained], COUNTS[table.labels][trained]).statistic == pytest.approx(-1)
-    np.testing.assert_array_equal(weighted[~trained], plain[~trained])
-    lifted = Blend(unseen_lift=1.0).scores_of(margins, COUNTS[table.labels])
-    assert (lifted[~trained] > plain[~trained]).all()
-    np.testing.assert_array_equal(lifted[trained], plain[trained])
-
-
-@pytest.mark.parametrize(
-    ("overall", "rare", "chosen"),
-    [
-        ([0.8] * 8, [0.1 * i for i in range(8)], 7),  # it costs nothing
-        ([0.8, 0.799, 0.796, 0.794, 0.5, 0.5, 0.5, 0.5], [0.1 * i for i in range(8)], 2),  # no more than a little
-        ([0.8, 0.81, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8], [0.5] * 8, 1),  # of the best, not of where it begins
-        ([np.nan] * 8, [np.nan] * 8, 0),
-    ],
-)
-def test_rare_labels_cost_the_others_little(
-    overall: list[float], rare: list[float], chosen: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    values = dict(zip(module.RARE_WEIGHTS, zip(overall, rare, strict=True), strict=True))
-    table = world(3, 5, unseen=0.3).table(COUNTS)
-    chooser = module._Chooser(table, COUNTS[table.labels], np.zeros(len(table.labels)), csr_matrix((3, 5)), None)
-    monkeypatch.setattr(chooser, "measured", lambda blend: values[blend.rare_weight])
-    assert chooser.rare_weight(Blend()) == module.RARE_WEIGHTS[chosen]
-
-
-# --- lines
-
-
-@pytest.mark.parametrize(("slope", "level"), [(1.0, 0.0), (0.4, -3.0), (2.5, 1.0)])
-def test_a_line_is_logistic_regression(slope: float, level: float) -> None:
-    from sklearn.linear_model import LogisticRegression
-
-    rng = np.random.default_rng(0)
-    margins = rng.normal(0, 2, 20_000)
-    hits = rng.random(20_000) < expit(slope * margins + level)
-    reference = LogisticRegression(C=1e6).fit(margins[:, None], hits)
-    found = fitted_line(margins, hits)
-    assert found.slope == pytest.approx(float(reference.coef_[0, 0]), rel=0.02)
-    assert found.level == pytest.approx(float(reference.intercept_[0]), abs=0.02)
-    assert found.slope == pytest.approx(slope, rel=0.1)
-
-
-def test_a_line_never_falls_and_copes_with_little() -> None:
-    margins = np.linspace(-2, 2, 400)
-    assert fitted_line(margins, margins < 0).slope > 0
-    for hits in (np.ones(400, np.bool_), np.zeros(400, np.bool_)):
-        assert np.isfinite(fitted_line(margins, hits)).all()
-    assert fitted_line(margins[:0], margins[:0] > 0) == Line(1.0, 0.0)
-    assert np.isfinite(fitted_line(margins[:1], margins[:1] > 0)).all()
-
-
-@pytest.mark.parametrize("n_hits", [3, 20, 100])
-def test_a_level_is_that_of_the_hits(n_hits: int) -> None:
-    rng = np.random.default_rng(1)
-    margins, hits = rng.normal(-1, 1, 1_000), np.zeros(1_000, np.bool_)
-    hits[:n_hits] = True
-    line = Line(0.8, -1.0)
-    found = levelled(line, margins, hits)
-    assert found.slope == line.slope
-    assert expit(found.of(margins)).sum() == pytest.approx(n_hits, rel=0.02)
-    assert levelled(line, margins[:0], hits[:0]) == line
-
-
-def test_without_a_hit_a_level_is_low_but_not_out_of_sight() -> None:
-    margins = np.random.default_rng(1).normal(-1, 1, 5_000)
-    found = levelled(Line(1.0, 0.0), margins, np.zeros(5_000, np.bool_))
-    assert 0 < expit(found.of(margins)).sum() < 100
-    assert found.level > -10
 
 
 # --- a few documents more

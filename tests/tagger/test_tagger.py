@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import everylabel
 from everylabel.data.bands import in_band
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
 from everylabel.errors import ConfigError
-from everylabel.methods.words.lexical import TfidfMatch
+from everylabel.methods.words.lexical import Bm25Match, TfidfMatch
 from everylabel.metrics.ranking import find_hits, recall
 from everylabel.metrics.reliability import reliability
 from everylabel.tagger.tagger import Tagger
@@ -31,9 +32,66 @@ def test_it_is_better_than_each_of_its_experts(fitted: Tagger, corpus: Any) -> N
 
 def test_unseen_labels_are_found(fitted: Tagger, corpus: Any) -> None:
     unseen = in_band(corpus.train.counts, "unseen")
-    hits = find_hits(fitted.rank(corpus.test.documents, 10), corpus.test.required_pairs)
+    hits = find_hits(fitted.in_order("interleave").rank(corpus.test.documents, 10), corpus.test.required_pairs)
     assert recall(hits, 10, unseen).possible.sum() > 10
     assert recall(hits, 5, unseen).value > 0.5
+
+
+def test_the_ranking_is_by_probability_and_another_order_changes_no_probability(fitted: Tagger, corpus: Any) -> None:
+    """Nothing is raised to take a place: a label has the same probability wherever it stands."""
+    documents, unseen = corpus.test.documents, fitted.counts_ == 0
+    found, other = fitted.rank(documents, 20), fitted.in_order("interleave").rank(documents, 20)
+    assert (np.diff(found.scores, axis=1) <= 0).all()
+    whole = fitted.rank(documents, len(fitted.labels_))
+    for row in range(len(documents)):
+        known = dict(zip(whole.ids[row].tolist(), whole.scores[row].tolist(), strict=True))
+        shown = zip(other.ids[row].tolist(), other.scores[row].tolist(), strict=True)
+        assert all(known[label] == score for label, score in shown if label >= 0)
+    assert unseen[other.ids[:, :20]].sum() > unseen[found.ids[:, :20]].sum()
+    hits = [recall(find_hits(one, corpus.test.required_pairs), 20, unseen).value for one in (found, other)]
+    assert hits[1] >= hits[0]
+
+
+def test_new_labels_are_a_group_of_their_own(fitted: Tagger, corpus: Any) -> None:
+    documents = corpus.test.documents.subset(range(40))
+    groups = fitted.new_labels(documents, 3)
+    assert any(groups)
+    whole = fitted.rank(documents, len(fitted.labels_))
+    for row, tags in enumerate(groups):
+        assert len(tags) <= 3
+        assert all(tag.band == "unseen" for tag in tags)
+        known = dict(zip(whole.ids[row].tolist(), whole.scores[row].tolist(), strict=True))
+        assert [tag.probability for tag in tags] == [known[fitted.labels_.index[tag.id]] for tag in tags]
+        assert [tag.probability for tag in tags] == sorted((tag.probability for tag in tags), reverse=True)
+    assert any(tag.evidence for tags in groups for tag in tags)
+    plain = fitted.new_labels(documents, 3, explain=False)
+    assert plain == [[tag._replace(evidence=[]) for tag in tags] for tags in groups]
+    assert fitted.new_labels([]) == []
+
+
+def test_how_often_new_labels_come_is_learned_from_dev_documents(corpus: Any) -> None:
+    """Where dev documents never have such a label, it is less probable than where each of them has one."""
+    train, test = corpus.train.subset(range(60)), corpus.test
+    pairs = test.required_pairs.multiply(train.counts > 0).tocsr()
+    never = Dataset(test.documents, test.labels, csr_matrix(pairs))
+    often, seldom = (Tagger(experts=SMALL).fit(train, dev) for dev in (test, never))
+    assert often.blend_ is not None
+    assert seldom.blend_ is not None
+    difference = often.blend_.levels.lines["unseen"].level - seldom.blend_.levels.lines["unseen"].level
+    assert difference > 1
+
+
+def test_an_order_that_there_is_not() -> None:
+    with pytest.raises(ConfigError, match="order must be 'probability' or 'interleave'; got 'best'"):
+        Tagger(order="best").check()  # type: ignore[arg-type]
+
+
+def test_the_order_is_saved(fitted: Tagger, corpus: Any, tmp_path: Path) -> None:
+    documents = corpus.test.documents.subset(range(5))
+    other = fitted.in_order("interleave")
+    other.save(tmp_path / "model")
+    assert_identical(everylabel.load(tmp_path / "model").rank(documents, 20), other.rank(documents, 20))
+    assert fitted.order == "probability"
 
 
 def test_probabilities_are_what_they_say(fitted: Tagger, corpus: Any) -> None:
@@ -100,14 +158,11 @@ def test_a_threshold_and_the_best_number_of_tags(fitted: Tagger, corpus: Any) ->
 
 
 def test_texts_that_say_nothing(fitted: Tagger, readers: Tagger) -> None:
-    """Where every expert reads words there is nothing to say; `svm` still knows which labels are common."""
-    nothing = ["", " \n", "\ud800 \x00", "zxqv " * 3_000]
+    """No labels, not even those that are common: a guess says nothing of the text."""
+    nothing = ["", " \n", "\ud800 \x00", "zxqv " * 3_000, "\N{UNICORN FACE}"]
     assert fitted.tag([], 5) == []
     assert readers.tag(nothing, 5) == [[]] * len(nothing)
-    guesses = fitted.tag(nothing, 5)
-    assert all(row == guesses[0] for row in guesses)
-    assert [tag.band for tag in guesses[0]] == ["head", *["middle"] * 4]
-    assert all(tag.probability < 0.1 and not tag.evidence for tag in guesses[0])
+    assert fitted.tag(nothing, 5) == [[]] * len(nothing)
 
 
 # --- labels come and go
@@ -190,8 +245,10 @@ def test_without_pairs_it_is_the_one_expert(corpus: Any, pairs: str) -> None:
     data = train.without_pairs() if pairs == "none" else train.with_pairs(train.required_pairs * 0)
     tagger = Tagger(experts=("tfidf",)).fit(data)
     assert tagger.blend_ is None
-    alone = TfidfMatch().fit(data)
-    assert_identical(tagger.rank(corpus.test.documents, 20), alone.rank(corpus.test.documents, 20))
+    alone = Bm25Match().fit(data)  # of which nobody knows what it is worth: it ranks as it does by itself
+    other = Tagger(experts=("bm25",)).fit(data)
+    assert_identical(other.rank(corpus.test.documents, 20), alone.rank(corpus.test.documents, 20))
+    assert other.calibration_ is None
     assert Tagger().plan(data).names == ["hybrid"]
     learned = tagger.learn([("fish", [tagger.labels_[0].id])])  # nobody learns from it, but it is counted
     assert learned.refit_due

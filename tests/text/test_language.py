@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 (letters of other alphabets are what this is about)
 """What a language is told by."""
 
 from __future__ import annotations
@@ -5,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
-from everylabel.text.language import FUNCTION_WORDS, language_of
+from everylabel.text.language import FUNCTION_WORDS, language_of, language_or_any, readings, unread
 
 LABELS = LabelSet.of([Label("f", "fish"), Label("t", "tax"), Label("m", "milk")])
 LANGUAGES = [
@@ -15,6 +16,11 @@ LANGUAGES = [
     ("fi", "Neuvosto on päättänyt, että maidon hinta ei nouse ja se on hyvä, mutta myös juusto on kallista."),
     ("es", "El consejo ha decidido que los precios de la leche y del queso van a subir para los agricultores."),
     ("en", "fisheries taxation agriculture milk butter cheese"),  # words alone: of a dictionary
+    ("sv", "Rådet har beslutat att priset på mjölk ska höjas för alla bönder som inte är med i unionen."),
+    ("fi", "Kestävää kehitystä levitetään oppimisympäristöhankkeella Ympäristöopetus toi energiansäästöä koteihin"),
+    ("el", "Το συμβούλιο της ένωσης αποφάσισε ότι η τιμή του γάλακτος θα αυξηθεί"),
+    ("he", "מועצת האיחוד החליטה להעלות את מחיר החלב"),
+    ("ar", "قرر مجلس الاتحاد رفع سعر الحليب لجميع المزارعين"),
     ("none", "zxqv wrtp kljh bnmq"),
     ("none", "12 34 __ 56"),
     ("none", "中文字 中文字"),
@@ -32,6 +38,48 @@ def test_without_documents_the_labels_tell_the_language() -> None:
     names = LabelSet.of([Label("a", "Das Recht der See"), Label("b", "Handel mit der Schweiz und mit den Nachbarn")])
     assert language_of(Dataset(Documents.of([]), names)) == "de"
     assert language_of(Dataset(Documents.of([]), LABELS)) == "en"
+
+
+def test_the_languages_of_a_mixed_corpus() -> None:
+    """The commonest of the documents first, then others of documents and labels; a few of them do not count."""
+    english, german, _, finnish = (text for _, text in LANGUAGES[:4])
+    assert language_of(Dataset(Documents.of([german] * 40 + [english] * 10), LABELS)) == "de+en"
+    assert language_of(Dataset(Documents.of([german] * 200 + [english] * 4), LABELS)) == "de"
+    swedish = [Label(str(i), f"skatten på mjölk och ost {i}", alternatives=(f"the tax of milk {i}",)) for i in range(9)]
+    found = language_of(Dataset(Documents.of([finnish] * 20), LabelSet.of(swedish)))
+    assert found.split("+")[0] == "fi"
+    assert set(found.split("+")) == {"fi", "sv", "en"}
+
+
+def test_an_unknown_language_is_read_by_pieces_and_said_so() -> None:
+    unknown = Dataset(Documents.of(["zxqv wrtp kljh bnmq"]), LABELS)
+    assert language_or_any(unknown) == "any"
+    assert "not known" in unread("any")
+    assert unread("de+en") == unread("none") == ""
+    chinese = Dataset(Documents.of(["\u4e2d\u6587\u5b57 \u4e2d\u6587\u5b57"]), LABELS)
+    assert language_or_any(chinese) == "zh"  # characters need no dictionary
+    assert unread("zh") == ""
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("ja", "\u732b\u304c\u597d\u304d\u3067\u3059"),
+        ("zh", "\u6211\u7684\u732b\u5f88\u53ef\u7231"),
+        ("ko", "\ud559\uad50\uc5d0\uc11c"),
+        ("th", "\u0e09\u0e31\u0e19\u0e0a\u0e2d\u0e1a\u0e41\u0e21\u0e27"),
+        ("none", "12 34"),
+    ],
+)
+def test_languages_that_are_read_by_characters(language: str, text: str) -> None:
+    assert language_or_any(Dataset(Documents.of([text]), LABELS)) == language
+
+
+def test_every_language_is_said_to_be_read_somehow() -> None:
+    ways = dict(readings())
+    assert "de" in ways["base forms, pieces of words"].split()
+    assert "fr" in ways["base forms"].split()
+    assert "Thai" in ways["characters in threes"]
 
 
 def test_each_language_is_one_whose_base_forms_are_known() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from everylabel.errors import ConfigError
 from everylabel.text import lemmas
-from everylabel.text.lemmas import STOP_WORDS, check_language, lemmatised, stop_words
+from everylabel.text.lemmas import STOP_WORDS, check_language, lemmatised, pieces_of, stop_words
 from everylabel.text.matching import MatchConfig
 
 
@@ -32,20 +34,47 @@ def test_stop_words_are_found_as_they_are_and_in_their_base_forms() -> None:
     assert not stop & set(lemmatised(["fishery law mouse running european"], "en")[0].split())
 
 
-def test_a_language_without_a_list_has_no_stop_words() -> None:
-    assert stop_words("de") == stop_words("none") == ()
+def test_stop_words_by_language() -> None:
+    assert {"und", "der"} <= set(stop_words("de"))
+    assert {"ja", "olla"} <= set(stop_words("fi"))
+    assert set(stop_words("sv")) | set(stop_words("en")) <= set(stop_words("sv+en"))
+    assert "\u7684" in stop_words("zh")
+    assert all(len(word) == 1 for word in stop_words("zh"))  # longer ones are no words of this reading
+    assert stop_words("none") == stop_words("any") == stop_words("la") == ()  # no list of Latin ones
 
 
-@pytest.mark.parametrize("language", ["xx", "english", ""])
+def test_several_languages_in_one_corpus() -> None:
+    """Each word in the first language that knows it: the same in a document and in a label."""
+    assert lemmatised(["Häuser and fisheries"], "de+en") == ["haus and fishery"]
+    assert lemmatised(["hankkeella häuser fisheries"], "fi+de+en") == ["hanke haus fishery"]
+
+
+def test_base_forms_are_looked_for_as_dictionaries_spell_them() -> None:
+    assert lemmatised(["Straßen", "Stra\u00adße"], "de") == ["strasse"] * 2
+    assert lemmatised(["\u0643\u0650\u062a\u064e\u0627\u0628"], "none") == ["\u0643\u062a\u0627\u0628"]
+
+
+def test_scripts_without_spaces_stay_together() -> None:
+    assert lemmatised(["\u6211\u7684\u732b Häuser"], "de") == ["\u6211\u7684\u732b haus"]
+
+
+@pytest.mark.parametrize(
+    ("language", "pieces"), [("en", 0), ("none", 0), ("fr", 0), ("de", 5), ("en+sv", 5), ("any", 5), ("fi", 5)]
+)
+def test_which_languages_have_pieces_of_words(language: str, pieces: int) -> None:
+    assert pieces_of(language) == pieces
+
+
+@pytest.mark.parametrize("language", ["xx", "english", "", "de+xx"])
 def test_an_unknown_language(language: str) -> None:
-    with pytest.raises(ConfigError, match=f"language must be 'none' .* such as en, de.*; got '{language}'"):
+    with pytest.raises(ConfigError, match="language must be 'none' .* such as en, de.*; got '" + re.escape(language)):
         check_language(language)
     with pytest.raises(ConfigError, match="language must be"):
         MatchConfig(language=language).check()
 
 
 def test_known_languages_and_none() -> None:
-    for language in ("en", "de", "fr", "none"):
+    for language in ("en", "de", "fr", "none", "any", "de+en", "zh", "ja+en"):
         check_language(language)
 
 
@@ -54,5 +83,5 @@ def test_no_more_base_forms_are_kept_than_fit(monkeypatch: pytest.MonkeyPatch) -
     before = lemmatised(words, "en")
     monkeypatch.setattr(lemmas, "_MOST_WORDS", 10)
     assert lemmatised(["vessels"], "en") == ["vessel"]
-    assert len(lemmas._lemmas("en")) == 1
+    assert len(lemmas._lemmas(("en",))) == 1
     assert lemmatised(words, "en") == before

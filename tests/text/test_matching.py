@@ -256,3 +256,81 @@ def test_bags_of_words_are_refused() -> None:
 def test_settings_that_cannot_work(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         MatchConfig(**settings).check()
+
+
+# --- how much of a label's name a document has
+
+
+def shares_of(matcher: LabelMatcher, documents: Views, *pairs: tuple[int, int]) -> list[list[float]]:
+    rows, labels = np.array(pairs, np.int64).T
+    return [list(map(float, row)) for row in np.round(matcher.shares(documents, rows, labels), 4)]
+
+
+def test_shares_of_names_in_text_and_title() -> None:
+    labels = LabelSet.of([Label("a", "wind power", "", ("mills",)), Label("b", "tidal power"), Label("c", "taxes")])
+    documents = views_of(["plants of power by the wind", "power", "a mill"], ["wind", "", "Taxes"])
+    matcher = LabelMatcher(MatchConfig(ngrams=1)).fit(documents, labels)
+    found = shares_of(matcher, documents, (0, 0), (0, 1), (0, 2), (1, 0), (2, 0), (2, 2))
+    wind, both, none = found[0], found[1], found[2]
+    assert wind[0] == 1
+    assert 0 < wind[1] < 1  # of the title
+    assert 0 < both[0] < 0.5  # the other word is the rarer one
+    assert none == [0, 0]
+    assert found[3][1] == 0  # it has no title
+    assert found[4] == [1, 0]  # one of its names is enough
+    assert found[5] == [1, 1]  # the title is a part of the text
+    pairs = LabelMatcher(MatchConfig(ngrams=2)).fit(documents, labels)
+    assert shares_of(pairs, documents, (0, 0))[0][0] < 1  # not the words side by side
+
+
+def test_shares_of_added_labels() -> None:
+    documents = views_of(["wind power and lidar", "lidar"])
+    matcher = LabelMatcher(MatchConfig(ngrams=1)).fit(documents, named("wind power", "taxes"))
+    wider = matcher.with_labels(named("wind power", "taxes", "lidar", "wind lidar", "radar"), 2)
+    found = shares_of(wider, documents, (0, 0), (0, 2), (0, 3), (0, 4), (1, 0), (1, 2), (1, 3))
+    full = [row[0] for row in found]
+    assert [full[i] for i in (0, 1, 2, 3, 4, 5)] == [1, 1, 1, 0, 0, 1]
+    assert 0 < full[6] < 1
+    assert shares_of(matcher, documents, (0, 0)) == found[:1]
+
+
+# --- other languages
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "label"),
+    [
+        ("de", "Eine Windkraftanlage an der See", "Windkraft"),
+        ("de", "Große Straßen", "STRASSE"),
+        ("fi", "Ympäristökasvatuksesta puhutaan", "ympäristö"),
+        ("sv", "Skolbibliotekets böcker", "bibliotek"),
+        ("nl", "De waterleidingen van de stad", "waterleiding"),
+        ("none", "\u6211\u7684\u732b\u5f88\u53ef\u7231", "\u732b"),
+        ("none", "\u30cd\u30b3\u304c\u597d\u304d", "\u30cd\u30b3"),
+        ("none", "\u0e09\u0e31\u0e19\u0e0a\u0e2d\u0e1a\u0e41\u0e21\u0e27\u0e21\u0e32\u0e01", "\u0e41\u0e21\u0e27"),
+        ("none", "well done \U0001f44d\U0001f3fd", "\U0001f44d"),
+        ("none", "\u0627\u0644\u0643\u0650\u062a\u064e\u0627\u0628", "\u0627\u0644\u0643\u062a\u0627\u0628"),
+        ("any", "kitabevlerinde", "kitabevi"),
+    ],
+)
+def test_a_label_is_found_in_any_language(language: str, text: str, label: str) -> None:
+    """And nothing else: the order of ids says nothing."""
+    documents = views_of([text])
+    matcher = LabelMatcher(MatchConfig(language=language)).fit(documents, named("fisk", label, "xyzzy"))
+    assert matcher.rank(documents, 3).ids.tolist() == [[1, -1, -1]]
+
+
+def test_names_in_one_language_and_alternatives_in_others() -> None:
+    labels = LabelSet.of([Label("a", "hankkeet", alternatives=("skatter", "fisheries")), Label("b", "muu")])
+    documents = views_of(["hankkeella", "skatten", "a fishery"])
+    matcher = LabelMatcher(MatchConfig(language="fi+sv+en")).fit(documents, labels)
+    assert matcher.rank(documents, 1).ids.tolist() == [[0], [0], [0]]
+
+
+def test_a_matcher_with_pieces_is_restored_and_grows() -> None:
+    documents = views_of(["Windkraftanlage", "Kernkraftwerk"])
+    fitted = LabelMatcher(MatchConfig(language="de")).fit(documents, named("Windkraft"))
+    again = LabelMatcher(MatchConfig(language="de")).restore("m", fitted.state("m"))
+    np.testing.assert_array_equal(scores_of(again, documents, 1), scores_of(fitted, documents, 1))
+    wider = again.with_labels(named("Windkraft", "Kernkraft"), 1)
+    assert wider.rank(documents, 1).ids.tolist() == [[0], [1]]

@@ -14,10 +14,11 @@ from tests.listening import Recorder
 import everylabel
 from everylabel.data import load_labelled
 from everylabel.data.dataset import Label
-from everylabel.errors import ConfigError, DataError
+from everylabel.errors import ConfigError, DataError, ModelError
 from everylabel.run import Run
 from everylabel.workflow.labels import add_labels, describe_label, find_label, list_labels, remove_labels
 from everylabel.workflow.learn import history, learn
+from everylabel.workflow.models import changing
 
 NEW = [("paddle steamers and their crews", ["seafaring"]), ("how a hive is kept in winter", ["beekeeping"])]
 
@@ -83,6 +84,26 @@ def test_of_updates_at_the_same_time_none_is_lost(own: Path) -> None:
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(work, range(3)))
     assert sorted(ids_of(own)[4:]) == sorted(f"{worker}-{i}" for worker in range(3) for i in range(5))
+
+
+def test_what_somebody_else_put_there_meanwhile_stays(own: Path, tmp_path: Path) -> None:
+    """By `mv`, which asks for no lock."""
+    everylabel.load(own).add_labels([Label("theirs", "Theirs")]).save(tmp_path / "theirs")
+    changed = "was changed by somebody else meanwhile; nothing was written"
+    with pytest.raises(ModelError, match=changed), changing(own):  # noqa: PT012
+        shutil.rmtree(own)
+        (tmp_path / "theirs").rename(own)
+    assert ids_of(own)[-1] == "theirs"
+
+
+def test_a_folder_that_cannot_be_replaced_is_found_before_the_change(own: Path) -> None:
+    (own / "plain.json").rename(own / "kept")
+    (own / "plain.json").symlink_to("kept")  # fine: what it points to stays
+    add_labels(own, [Label("ice", "Ice shelves")])
+    assert (own / "kept").is_file()
+    (own / "arrays" / f"{'0' * 24}.npy").mkdir()
+    with pytest.raises(ModelError, match="in the place of one of ours"), changing(own):
+        raise AssertionError
 
 
 def test_documents_are_learned_in_a_folder_or_in_memory(

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import Data, Device, Json, OnBadRow, Plots, Quiet, Split, use_device
+from everylabel.cli.options import Data, Device, Json, Layout, OnBadRow, Plots, Quiet, Split, use_device
 from everylabel.cli.output import draw, print_json, print_line
 from everylabel.cli.progress import progress
 
@@ -20,12 +21,15 @@ MAIN = "nDCG@5"
 
 
 @guarded
+@ungrouped
 def compare(
     data: Data,
+    *,
     methods: Annotated[str, typer.Option("--methods", "-m", metavar="A,B", help="Methods, separated by commas.")],
     split: Split = "test",
     json: Json = False,
     plots: Plots = None,
+    layout: Layout,
     on_bad_row: OnBadRow = "error",
     device: Device = None,
     quiet: Quiet = False,
@@ -38,8 +42,8 @@ def compare(
 
     Example: everylabel compare DATA --methods xr-linear,knn,popularity
     """
-    from everylabel.data import load_dataset
     from everylabel.workflow.compare import compare as compare_method
+    from everylabel.workflow.compare import compared_data
     from everylabel.workflow.pictures import ready_to_draw
     from everylabel.workflow.settings import configured
 
@@ -50,11 +54,10 @@ def compare(
             f"expected different names such as xr-linear,knn; got {methods!r}", param_hint="--methods"
         )
     if plots is not None:
-        ready_to_draw()
+        ready_to_draw(plots)
     unfitted = [configured(name) for name in names]
     with progress(quiet) as run:
-        train = load_dataset(data, "train", on_bad_row=on_bad_row, run=run)
-        held_out = load_dataset(data, split, on_bad_row=on_bad_row, run=run)
+        train, held_out = compared_data(data, split, on_bad_row=on_bad_row, run=run, **layout.keywords)
     if not json:
         _print_heading(names, split, train, held_out)
     done: list[Compared] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -50,7 +49,7 @@ def convert(
     with progress(quiet) as run:
         how: dict[str, Any] = {"split": split, "gzip": gzip, "overwrite": overwrite, "on_bad_row": on_bad_row}
         how["safe_cells"] = safe_cells
-        done = convert_data(source, target, to, run=run, **how, **asdict(layout))
+        done = convert_data(source, target, to, run=run, **how, **layout.keywords)
     if not quiet:
         parts = ", ".join(f"{number:,} {name}" for name, number in done.n_docs.items())
         note(f"wrote {done.path} ({done.format}): {done.n_labels:,} labels; documents: {parts}")

@@ -31,7 +31,7 @@ def curves(
     """
     from everylabel.workflow.pictures import draw_curves, ready_to_draw
 
-    ready_to_draw()
+    ready_to_draw(plots)
     written = draw_curves(trainings, plots)
     if not quiet:
         note(f"wrote {', '.join(map(str, written))}")

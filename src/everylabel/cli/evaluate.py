@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
+import typer
+
+from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import Data, Json, Model, OnBadRow, Plots, Quiet, Split
+from everylabel.cli.options import Data, Json, Layout, Model, OnBadRow, Plots, Quiet, Split
 from everylabel.cli.output import draw, note, print_json, print_line
 from everylabel.cli.progress import progress
 
 
 @guarded
+@ungrouped
 def evaluate(
     model: Model,
     data: Data,
+    *,
     split: Split = "test",
     json: Json = False,
     plots: Plots = None,
+    layout: Layout,
+    new_labels: Annotated[
+        Literal["group", "interleave"],
+        typer.Option(
+            "--new-labels",
+            help="Labels by probability (group), or rare and new ones earlier than that (interleave; a tagger's).",
+        ),
+    ] = "group",
     on_bad_row: OnBadRow = "error",
     quiet: Quiet = False,
 ) -> None:
@@ -31,13 +46,14 @@ def evaluate(
     from everylabel.workflow.evaluate import diagnostics_of
     from everylabel.workflow.evaluate import evaluate as evaluate_model
     from everylabel.workflow.pictures import ready_to_draw
+    from everylabel.workflow.tag import in_order
 
     if plots is not None:
-        ready_to_draw()
+        ready_to_draw(plots)
     with progress(quiet) as run:
         method = load(model)
-        dataset = load_dataset(data, split, on_bad_row=on_bad_row, run=run)
-        result = evaluate_model(method, dataset, run=run)
+        dataset = load_dataset(data, split, on_bad_row=on_bad_row, run=run, **layout.keywords)
+        result = evaluate_model(in_order(method, new_labels), dataset, run=run)
         diagnostics = diagnostics_of(method, dataset)
     truth, scores = result.truth, result.scores
     if plots is not None:

@@ -9,7 +9,7 @@ import typer
 
 from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import Data, Device, OnBadRow, Quiet, Wanted, methods_beginning_with, use_device
+from everylabel.cli.options import Data, Device, Layout, OnBadRow, Quiet, Wanted, methods_beginning_with, use_device
 from everylabel.cli.output import note
 from everylabel.cli.progress import progress, spoken_seconds
 from everylabel.cli.settings import chosen_method
@@ -43,6 +43,7 @@ def fit(
     pair_share: Annotated[
         float | None, typer.Option("--pair-share", metavar="X", help="Few-shot: a random share of all pairs only.")
     ] = None,
+    layout: Layout,
     on_bad_row: OnBadRow = "error",
     curves: Annotated[
         Path | None,
@@ -87,6 +88,7 @@ def fit(
         pair_share=pair_share,
         held_out_share=calibrate_share,
         on_bad_row=on_bad_row,
+        layout=layout.keywords,
     )
     try:
         with progress(quiet) as run:
@@ -110,7 +112,9 @@ def _tell(done: FitResult, output: Path) -> None:
         f"in {spoken_seconds(done.seconds)}; wrote {output}"
     )
     if is_tagger(model):
-        state = "not calibrated" if model.calibration_ is None else "calibrated"
+        learned = model.calibration_ is not None and model.calibration_.learned
+        prior = "probabilities as other corpora have them: labelled documents would make them better"
+        state = "not calibrated" if model.calibration_ is None else "calibrated" if learned else prior
         note(f"its experts: {', '.join(model.experts_)}; its scores are {state}")
     if done.calibration is not None:
         note(done.calibration.remark)

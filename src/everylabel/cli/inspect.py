@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from everylabel.cli.groups import ungrouped
@@ -27,7 +26,7 @@ def inspect(data: Data, *, json: Json = False, layout: Layout, quiet: Quiet = Fa
     from everylabel.data.inspect import inspect as inspect_data
 
     with progress(quiet) as run:
-        found = inspect_data(data, run=run, **asdict(layout))
+        found = inspect_data(data, run=run, **layout.keywords)
     if json:
         print_json(found.to_json())
     else:
@@ -37,6 +36,19 @@ def inspect(data: Data, *, json: Json = False, layout: Layout, quiet: Quiet = Fa
 def _print(found: Inspection) -> None:
     named = "in the vocabulary" if found.has_vocabulary else "in the documents (there is no vocabulary)"
     print_line(f"{found.path}: {found.format} data, {found.n_labels:,} labels {named}")
+    if found.splits:
+        _print_splits(found)
+    else:
+        print("there are no documents")
+    if found.suspicious:
+        print("\nSuspicious")
+    for finding in found.suspicious.values():
+        print_line(f"  {finding.count:,} {finding.meaning}")
+        for example in finding.examples:
+            print_line(f"    {example}")
+
+
+def _print_splits(found: Inspection) -> None:
     print()
     rows = [
         [name, *(f"{n:,}" for n in (s.n_docs, s.n_labelled, s.n_pairs, s.n_labels_used, s.n_unseen_labels))]
@@ -47,12 +59,6 @@ def _print(found: Inspection) -> None:
     print_table(tuple(found.bands), [[f"{number:,}" for number in found.bands.values()]], left=())
     print()
     _print_quantiles(found)
-    if found.suspicious:
-        print("\nSuspicious")
-    for finding in found.suspicious.values():
-        print_line(f"  {finding.count:,} {finding.meaning}")
-        for example in finding.examples:
-            print_line(f"    {example}")
 
 
 def _print_quantiles(found: Inspection) -> None:

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import Json, Model, OnBadRow
+from everylabel.cli.options import Json, Layout, Model, OnBadRow
 from everylabel.cli.output import print_json, print_line, print_table
 from everylabel.cli.progress import progress
 
@@ -55,21 +56,25 @@ def describe(
 
 @labels.command()
 @guarded
+@ungrouped
 def add(
     model: Model,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Vocabulary: .jsonl, .tsv, .csv, .txt, or SKOS.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Vocabulary: .jsonl, .tsv, .csv, .txt, SKOS; or data.")],
+    *,
+    layout: Layout,
     on_bad_row: OnBadRow = "error",
 ) -> None:
     """Add labels to a model, without training: it finds them by their texts from now on.
 
-    A label whose id is there already, or that has no name, is an error, and the model stays as it is.
+    A label whose id is there already, or that has no name, is an error, and the model stays as it is. Of data, or of a
+    file whose format or columns are named, it is the labels that their documents have.
 
     Example: everylabel labels add MODEL new-labels.jsonl
     """
     from everylabel.workflow.labels import add_labels
 
     with progress(quiet=False) as run:
-        done = add_labels(model, file, on_bad_row=on_bad_row, run=run)
+        done = add_labels(model, file, on_bad_row=on_bad_row, run=run, **layout.keywords)
     print_line(f"added {labels_of(done.n_changed)}; {model} has {done.n_labels:,} now")
 
 

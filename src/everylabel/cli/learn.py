@@ -7,13 +7,15 @@ from typing import Annotated
 
 import typer
 
+from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import Json, Model, OnBadRow, Quiet, Split
+from everylabel.cli.options import Json, Layout, Model, OnBadRow, Quiet, Split
 from everylabel.cli.output import print_json, print_line
 from everylabel.cli.progress import progress
 
 
 @guarded
+@ungrouped
 def learn(
     model: Model,
     source: Annotated[
@@ -23,8 +25,10 @@ def learn(
             help='Labelled documents: JSON lines of {"text", "title"?, "labels": [ids]}, or data of any format.',
         ),
     ],
+    *,
     split: Split = "train",
     json: Json = False,
+    layout: Layout,
     on_bad_row: OnBadRow = "error",
     quiet: Quiet = False,
 ) -> None:
@@ -39,7 +43,7 @@ def learn(
     from everylabel.workflow.learn import learn as learn_documents
 
     with progress(quiet) as run:
-        found = learn_documents(model, source, split=split, on_bad_row=on_bad_row, run=run)
+        found = learn_documents(model, source, split=split, on_bad_row=on_bad_row, run=run, **layout.keywords)
     if json:
         print_json(found._asdict())
         return

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
+
+if TYPE_CHECKING:
+    from everylabel.data.formats.layout import Layout as Keywords
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="Data: a folder or a file; its format is recognised.")]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of a model, written by `everylabel fit`.")]
@@ -53,15 +56,27 @@ Device = Annotated[
 Format = Annotated[
     str | None, typer.Option("--format", metavar="NAME", help="Format of the data. [default: by looking at it]")
 ]
+TextColumn = Annotated[
+    str | None,
+    typer.Option("--text-column", metavar="NAME", help="The column (or JSON key) of the texts. [default: text]"),
+]
+TitleColumn = Annotated[
+    str | None, typer.Option("--title-column", metavar="NAME", help="The titles' column. [default: title]")
+]
+LabelColumn = Annotated[
+    str | None, typer.Option("--label-column", metavar="NAME", help="The labels' column. [default: labels]")
+]
+LabelSeparator = Annotated[
+    str | None,
+    typer.Option("--label-separator", metavar="TEXT", help="What stands between two labels of a cell. [default: ;]"),
+]
 Vocabulary = Annotated[
     Path | None, typer.Option("--vocabulary", metavar="FILE", help="Vocabulary, instead of one beside the data.")
 ]
-TextColumn = Annotated[str, typer.Option("--text-column", metavar="NAME", help="CSV, Parquet: the texts' column.")]
-LabelColumn = Annotated[str, typer.Option("--label-column", metavar="NAME", help="CSV, Parquet: the labels' column.")]
-LabelSeparator = Annotated[
-    str, typer.Option("--label-separator", metavar="TEXT", help="CSV, Parquet: what stands between two labels.")
-]
 Language = Annotated[str, typer.Option("--language", metavar="CODE", help="Language of the names in the vocabulary.")]
+Limit = Annotated[
+    int | None, typer.Option("--limit", metavar="N", min=1, help="Read the first N documents of each part only.")
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,11 +84,24 @@ class Layout:
     """What cannot be seen from the data itself; `convert` to the native layout once, and no other command needs it."""
 
     format: Format = None
+    text_column: TextColumn = None
+    title_column: TitleColumn = None
+    label_column: LabelColumn = None
+    label_separator: LabelSeparator = None
     vocabulary: Vocabulary = None
-    text_column: TextColumn = "text"
-    label_column: LabelColumn = "labels"
-    label_separator: LabelSeparator = ";"
     language: Language = "en"
+    limit: Limit = None
+
+    @property
+    def keywords(self) -> Keywords:
+        """As the functions that read data take them."""
+        return cast("Keywords", asdict(self))
+
+    @property
+    def arguments(self) -> list[str]:
+        """As they were given on the command line."""
+        given = [(one.name, getattr(self, one.name)) for one in fields(self) if getattr(self, one.name) != one.default]
+        return [part for name, value in given for part in (f"--{name.replace('_', '-')}", str(value))]
 
 
 @dataclass(frozen=True, kw_only=True)

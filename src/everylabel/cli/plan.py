@@ -6,7 +6,7 @@ import typer
 
 from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import Data, Device, Json, OnBadRow, Quiet, Wanted, use_device
+from everylabel.cli.options import Data, Device, Json, Layout, OnBadRow, Quiet, Wanted, use_device
 from everylabel.cli.output import print_json, print_line
 from everylabel.cli.progress import progress
 from everylabel.cli.settings import chosen_method
@@ -16,8 +16,10 @@ from everylabel.cli.settings import chosen_method
 @ungrouped
 def plan(
     data: Data,
+    *,
     wanted: Wanted,
     json: Json = False,
+    layout: Layout,
     on_bad_row: OnBadRow = "error",
     device: Device = None,
     quiet: Quiet = False,
@@ -36,7 +38,9 @@ def plan(
     tagger = chosen_method(None, wanted)
     if not is_tagger(tagger):
         raise typer.BadParameter(f"only a tagger has a plan, and the method is {tagger.name!r}", param_hint="--config")
-    source = TrainingSource(data=data, split=wanted.split, no_pairs=wanted.no_pairs, on_bad_row=on_bad_row)
+    source = TrainingSource(
+        data=data, split=wanted.split, no_pairs=wanted.no_pairs, on_bad_row=on_bad_row, layout=layout.keywords
+    )
     with progress(quiet) as run:
         found = plan_fit(tagger, source, run=run)
     if json:

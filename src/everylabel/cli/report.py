@@ -8,16 +8,19 @@ from typing import Annotated
 
 import typer
 
+from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import Data, Json, Model, OnBadRow, Quiet, Split
+from everylabel.cli.options import Data, Json, Layout, Model, OnBadRow, Quiet, Split
 from everylabel.cli.output import note, print_json
 from everylabel.cli.progress import progress
 
 
 @guarded
+@ungrouped
 def report(
     model: Model,
     data: Data,
+    *,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", dir_okay=False, help="The page to write.")
     ] = Path("report.html"),
@@ -29,6 +32,7 @@ def report(
     documents: Annotated[
         int | None, typer.Option("--documents", metavar="N", min=1, help="At most so many, drawn at random.")
     ] = None,
+    layout: Layout,
     on_bad_row: OnBadRow = "error",
     quiet: Quiet = False,
     json: Json = False,
@@ -41,29 +45,31 @@ def report(
     Example: everylabel report MODEL DATA -o report.html
     """
     from everylabel.store import load
-    from everylabel.workflow.pictures import ready_to_draw
     from everylabel.workflow.report import (
         LearningCurve,
         Origin,
-        check_output,
         labelled_documents,
         learning_curve,
+        ready_to_report,
         report_json,
         write_report,
     )
     from everylabel.workflow.report import report as report_on
 
-    check_output(output)
-    ready_to_draw()
+    ready_to_report(output)
     wanted = ["report", str(model), str(data), "-o", str(output), "--split", split]
-    wanted += ["--no-curve"] * (not curve) + (["--documents", str(documents)] if documents is not None else [])
+    wanted += (
+        layout.arguments
+        + ["--no-curve"] * (not curve)
+        + (["--documents", str(documents)] if documents is not None else [])
+    )
     origin = Origin(model=str(model), data=str(data), command=shlex.join(["everylabel", *wanted]))
     with progress(quiet) as run:
         method = load(model)
-        dataset = labelled_documents(data, split, at_most=documents, on_bad_row=on_bad_row, run=run)
+        dataset = labelled_documents(data, split, at_most=documents, on_bad_row=on_bad_row, run=run, **layout.keywords)
         learned = LearningCurve([], "Left out by --no-curve.")
         if curve:
-            learned = learning_curve(data, dataset, on_bad_row=on_bad_row, run=run)
+            learned = learning_curve(data, dataset, on_bad_row=on_bad_row, run=run, **layout.keywords)
         made = report_on(method, dataset, split=split, curve=learned, origin=origin, run=run)
     write_report(made, output)
     if json:

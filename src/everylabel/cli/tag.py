@@ -9,29 +9,34 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import Model, OnBadRow, Quiet
+from everylabel.cli.options import Layout, Model, OnBadRow, Quiet
 from everylabel.cli.output import is_terminal, note, print_json, print_line, print_table
 from everylabel.cli.progress import progress
 
 if TYPE_CHECKING:
     from everylabel.data.dataset import Documents
     from everylabel.run import Run
+    from everylabel.workflow.tag import Suggestions
 
 BATCH = 256
+WHOLE_ALREADY = (".md", ".pdf", ".docx")
 
 
 @guarded
+@ungrouped
 def tag(
     model: Model,
     file: Annotated[
         Path | None,
         typer.Argument(
             metavar="[FILE|-]",
-            help="JSON lines of documents, plain text (a line is a document), or a data folder; gzip too. "
-            "Without FILE, or with -, the standard input.",
+            help="JSON lines of documents, plain text (.txt: a line is a document), CSV, a .md, .pdf or .docx file, "
+            "a folder of such or of data; gzip too. Without FILE, or with -, the standard input.",
         ),
     ] = None,
+    *,
     k: Annotated[int, typer.Option("--k", "-k", min=1, help="How many labels, at most.")] = 10,
     threshold: Annotated[
         float | None,
@@ -41,11 +46,20 @@ def tag(
     explain: Annotated[
         bool, typer.Option("--explain", help="What speaks for each label: words, passages, documents.")
     ] = False,
+    new_labels: Annotated[
+        Literal["group", "interleave", "none"],
+        typer.Option(
+            "--new-labels",
+            help="Labels that nobody has used yet: up to five that fit beside the others (group), between the others, "
+            "earlier than their probability says (interleave), or only where they are among the best (none).",
+        ),
+    ] = "group",
     json: Annotated[bool, typer.Option("--json", help="JSON lines even on a terminal; elsewhere always.")] = False,
     split: Annotated[
         str | None, typer.Option("--split", metavar="NAME", help="Part of a data folder. [default: test]")
     ] = None,
     whole: Annotated[bool, typer.Option("--whole", help="The whole input is one text, not a text a line.")] = False,
+    layout: Layout,
     on_bad_row: OnBadRow = "error",
     quiet: Quiet = False,
 ) -> None:
@@ -56,8 +70,7 @@ def tag(
     Example: echo "A history of lighthouses" | everylabel tag MODEL --k 5 --explain
     """
     from everylabel.store import load
-    from everylabel.workflow.tag import Cut, check_explains
-    from everylabel.workflow.tag import tag as tag_documents
+    from everylabel.workflow.tag import Cut, check_explains, suggest
 
     source = None if file is None or str(file) == "-" else file
     if split and not (source and source.is_dir()):
@@ -75,38 +88,51 @@ def tag(
         progress(quiet or is_terminal()) as run,  # tables and bars would mix on one screen
         run.task("tagging") as advance,
     ):
-        for documents in _batches(source, split, whole, on_bad_row, 1 if typing else BATCH, run):
-            show(documents, tag_documents(method, documents, cut, explain=explain))
+        for documents in _batches(source, split, whole, on_bad_row, 1 if typing else BATCH, run, layout):
+            show(documents, suggest(method, documents, cut, new_labels, explain=explain))
             advance(len(documents))
 
 
 def _batches(
-    source: Path | None, split: str | None, whole: bool, on_bad_row: Literal["error", "skip"], size: int, run: Run
+    source: Path | None,
+    split: str | None,
+    whole: bool,
+    on_bad_row: Literal["error", "skip"],
+    size: int,
+    run: Run,
+    layout: Layout,
 ) -> Iterator[Documents]:
     from everylabel.data import stream_documents, whole_text
 
     stream = sys.stdin.buffer if source is None else source
-    if whole:
+    if whole and layout.format is None and (source is None or source.suffix.lower() not in WHOLE_ALREADY):
         yield whole_text(stream)
         return
     part = (split or "test") if source is not None and source.is_dir() else None
-    yield from stream_documents(stream, part, size=size, on_bad_row=on_bad_row, run=run)
+    yield from stream_documents(stream, part, size=size, on_bad_row=on_bad_row, run=run, **layout.keywords)
 
 
-def _print_lines(documents: Documents, found: list[list[dict[str, Any]]]) -> None:
-    for doc_id, labels in zip(documents.ids, found, strict=True):
-        print_json({"id": doc_id, "labels": labels}, indent=None)
+def _print_lines(documents: Documents, found: list[Suggestions]) -> None:
+    for doc_id, one in zip(documents.ids, found, strict=True):
+        print_json({"id": doc_id, **one.to_json()}, indent=None)
     sys.stdout.flush()  # a reader at the other end of the pipe gets each batch at once
 
 
-def _print_tables(documents: Documents, found: list[list[dict[str, Any]]]) -> None:
-    for i, labels in enumerate(found):
+def _print_tables(documents: Documents, found: list[Suggestions]) -> None:
+    for i, (labels, new_labels) in enumerate(found):
         start = " ".join((documents.titles[i] or documents.texts[i]).split())[:70]
-        rows = [(label["name"], label["id"], f"{label['score']:.3f}") for label in labels]
         print_line(f"{documents.ids[i]}: {start}")
-        print_table(("label", "id", "score"), rows, left=(0, 1))
-        print_evidence(labels)
+        _print_labels("label", labels)
+        if new_labels:
+            print()
+            _print_labels("new labels (not used yet)", new_labels)
         print()
+
+
+def _print_labels(heading: str, labels: list[dict[str, Any]]) -> None:
+    rows = [(label["name"], label["id"], f"{label['score']:.3f}") for label in labels]
+    print_table((heading, "id", "score"), rows, left=(0, 1))
+    print_evidence(labels)
 
 
 def print_evidence(labels: list[dict[str, Any]]) -> None:

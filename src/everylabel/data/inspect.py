@@ -13,9 +13,12 @@ from typing import Any, Unpack
 import numpy as np
 
 from everylabel.data.bands import BANDS, in_band
-from everylabel.data.formats.load import open_source, vocabulary_entries
+from everylabel.data.enough import too_few
+from everylabel.data.formats.layout import Layout, Options
+from everylabel.data.formats.opening import open_source, rows_of, vocabulary_entries
 from everylabel.data.formats.registry import Format
-from everylabel.data.formats.rows import BadRows, Layout, Options, Row, Source
+from everylabel.data.formats.rows import BadRows, Row, Source
+from everylabel.data.overlap import content_key
 from everylabel.run import QUIET, Run
 
 QUANTILES = {"min": 0.0, "5%": 0.05, "25%": 0.25, "median": 0.5, "75%": 0.75, "95%": 0.95, "max": 1.0}
@@ -25,10 +28,14 @@ FINDINGS = {  # key: what it means
     "empty_text": "documents with neither text, title nor features",
     "duplicate_id": "documents whose id was seen before in the same split",
     "id_in_two_splits": "documents whose id is in another split too: test data may have been trained on",
+    "duplicate_text": "documents whose text was seen before in the same split",
+    "text_in_two_splits": "documents whose text is in another split too: what is measured on them is too good",
     "unknown_label": "labels of documents that are not in the vocabulary",
     "duplicate_label": "labels whose id is in the vocabulary twice",
     "nameless_label": "labels without a name",
+    "empty_label_id": "labels whose id is empty",
     "unlabelled": "documents without a label",
+    "small_split": "parts with too few labelled documents for what they are used for",
 }
 
 
@@ -110,14 +117,14 @@ def inspect(path: Path | str, *, run: Run = QUIET, **layout: Unpack[Layout]) -> 
     findings = {key: Finding(meaning) for key, meaning in FINDINGS.items()}
     module, source = open_source(path, Options(**layout), Collector(findings["unreadable"]), run)
     known = vocabulary_ids(module, source, findings)
-    first_seen: dict[str, str] = {}
-    tallies: dict[str, Tally] = {}
-    for split in module.splits(source.path):
-        tallies[split] = tally(module, source, split, known, first_seen, findings)
+    look = Look(known, findings)
+    tallies = {split: tally(module, source, split, look) for split in module.splits(source.path)}
     names = list(tallies)
     training = "train" if "train" in names or len(names) != 1 else names[0]
     counts = tallies[training].labels if training in tallies else Counter[str]()
     label_ids = known if known is not None else {label for one in tallies.values() for label in one.labels}
+    summaries = {split: summary(one, counts) for split, one in tallies.items()}
+    tell_small_splits(summaries, findings["small_split"])
     per_label = np.array([counts.get(label, 0) for label in label_ids], np.int64)
     return Inspection(
         path=str(path),
@@ -125,12 +132,18 @@ def inspect(path: Path | str, *, run: Run = QUIET, **layout: Unpack[Layout]) -> 
         training=training,
         n_labels=len(label_ids),
         has_vocabulary=known is not None,
-        splits={split: summary(one, counts) for split, one in tallies.items()},
+        splits=summaries,
         bands={band: int(in_band(per_label, band).sum()) for band in BANDS},
         pairs_per_label=quantiles(per_label[per_label > 0].tolist()),
         n_unseen_labels=int((per_label == 0).sum()),
         findings=findings,
     )
+
+
+def tell_small_splits(splits: dict[str, SplitSummary], finding: Finding) -> None:
+    for name, one in splits.items():
+        if problem := too_few(name, one.n_labelled):
+            finding.add(problem)
 
 
 def vocabulary_ids(module: Format, source: Source, findings: dict[str, Finding]) -> set[str] | None:
@@ -141,55 +154,60 @@ def vocabulary_ids(module: Format, source: Source, findings: dict[str, Finding])
     for label, where in entries:
         if label.id in ids:
             findings["duplicate_label"].add(f"{where}: {label.id!r}")
-        if not label.name.strip():
+        if not label.id.strip():
+            findings["empty_label_id"].add(f"{where}: {label.name!r}")
+        elif not label.name.strip():
             findings["nameless_label"].add(f"{where}: {label.id!r}")
         ids.add(label.id)
     return ids
 
 
-def tally(
-    module: Format,
-    source: Source,
-    split: str,
-    known: set[str] | None,
-    first_seen: dict[str, str],
-    findings: dict[str, Finding],
-) -> Tally:
-    """Counts the rows of one split; `first_seen` remembers the split of every document id so far."""
+@dataclass
+class Look:
+    """What rows are held against: the vocabulary's ids, and the ids and texts of all rows so far, with their places."""
+
+    known: set[str] | None
+    findings: dict[str, Finding]
+    ids: dict[str, str] = field(default_factory=dict)  # "split file:line" of the first
+    texts: dict[bytes, str] = field(default_factory=dict)
+
+    def at(self, row: Row, labels: tuple[str, ...], split: str) -> None:
+        key = content_key(row.title, row.text)
+        if not key and (row.features is None or not len(row.features.indices)):
+            self.findings["empty_text"].add(f"{row.where}: {row.id!r}")
+        here = f"{split} {row.where}"
+        if row.line and not numbered(row):
+            self._compare(self.ids.setdefault(row.id, here), here, row, "duplicate_id", "id_in_two_splits")
+        if key:
+            self._compare(self.texts.setdefault(key, here), here, row, "duplicate_text", "text_in_two_splits")
+        if not labels:
+            self.findings["unlabelled"].add(f"{row.where}: {row.id!r}")
+        for label in labels:
+            if not label.strip():
+                self.findings["empty_label_id"].add(f"{row.where}: a label of {row.id!r}")
+            elif self.known is not None and label not in self.known:
+                self.findings["unknown_label"].add(f"{row.where}: {label!r}")
+
+    def _compare(self, before: str, here: str, row: Row, same_split: str, other_split: str) -> None:
+        """`before` and `here`: the place of the first row that has the same, and of this one."""
+        split, _, where = before.partition(" ")
+        if before != here:
+            key = same_split if here.startswith(f"{split} ") else other_split
+            self.findings[key].add(f"{row.where}: {row.id!r}, as in {where}")
+
+
+def tally(module: Format, source: Source, split: str, look: Look) -> Tally:
+    """Counts the rows of one split, and looks at each."""
     seen = Tally()
-    for row in module.read_documents(source, split):
+    for row in rows_of(module, source, split):
         labels = tuple(dict.fromkeys(row.labels or ()))
-        look_at(row, labels, split, known, first_seen, findings)
+        look.at(row, labels, split)
         seen.labels.update(labels)
         seen.label_numbers.append(len(labels))
         seen.label_sets.append(labels)
         if row.text or row.title:
             seen.word_numbers.append(len(row.text.split()) + len(row.title.split()))
     return seen
-
-
-def look_at(
-    row: Row,
-    labels: tuple[str, ...],
-    split: str,
-    known: set[str] | None,
-    first_seen: dict[str, str],
-    findings: dict[str, Finding],
-) -> None:
-    if not row.text.strip() and not row.title.strip() and (row.features is None or not len(row.features.indices)):
-        findings["empty_text"].add(f"{row.where}: {row.id!r}")
-    before = first_seen.setdefault(row.id, f"{split} {row.where}")
-    if before != f"{split} {row.where}" and row.line and not numbered(row):
-        other, _, where = before.partition(" ")
-        findings["duplicate_id" if other == split else "id_in_two_splits"].add(
-            f"{row.where}: {row.id!r}, as in {where}"
-        )
-    if not labels:
-        findings["unlabelled"].add(f"{row.where}: {row.id!r}")
-    if known is not None:
-        for label in labels:
-            if label not in known:
-                findings["unknown_label"].add(f"{row.where}: {label!r}")
 
 
 def numbered(row: Row) -> bool:

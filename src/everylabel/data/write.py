@@ -9,22 +9,18 @@ from pathlib import Path
 from typing import Unpack
 
 from everylabel.atomic import replaced
-from everylabel.data.formats.load import (
-    DEFAULTS,
-    known_rows,
-    open_source,
-    own_split,
-    source_labels,
-)
+from everylabel.data.formats.layout import Layout, Options
+from everylabel.data.formats.load import source_labels
+from everylabel.data.formats.opening import known_rows, open_source, own_split
 from everylabel.data.formats.registry import (
     FORMATS,
     Format,
     Writable,
     WritableFile,
-    detect_format,
     format_named,
 )
-from everylabel.data.formats.rows import WHOLE, BadRows, Layout, OnBadRow, Options, Row, Source, Target, suffix_of
+from everylabel.data.formats.rows import WHOLE, BadRows, OnBadRow, Row, Source, Target, suffix_of
+from everylabel.data.overwrite import check_target, is_written
 from everylabel.errors import ConfigError, DataError
 from everylabel.run import QUIET, Run
 
@@ -72,11 +68,11 @@ def convert(
     if safe_cells and chosen.NAME != "csv":
         raise ConfigError(f"safe cells are for spreadsheets, and {chosen.NAME} data are none; leave it out, or use csv")
     splits = chosen_splits(module, source.path, split, as_file)
-    check_target(target, source.path, overwrite)
+    check_target(target, source.path, overwrite, as_file=as_file)
     labels = source_labels(module, source)
     done = Converted(target, chosen.NAME, len(labels))
     plan = Plan(module, source, Target(target, labels, written_options(options, chosen), gzip, safe_cells), done)
-    with replaced(target) as partial:
+    with replaced(target, is_written) as partial:
         if as_file:
             plan.write_file(chosen, partial, splits[0])
         else:
@@ -123,7 +119,7 @@ class Plan:
 
 def written_options(options: Options, writer: Format) -> Options:
     """Columns are named by our own defaults when written, whatever the source calls them."""
-    return Options(label_separator=options.label_separator) if writer.NAME == "csv" else DEFAULTS
+    return Options(label_separator=options.label_separator if writer.NAME == "csv" else None)
 
 
 def check_writer(writer: Format, as_file: bool, target: Path) -> None:
@@ -147,28 +143,11 @@ def chosen_splits(module: Format, path: Path, split: str | None, as_file: bool) 
     return splits
 
 
-def check_target(target: Path, source: Path | None, overwrite: bool) -> None:
-    """Refuses what would lose something: an existing target, the source itself, a folder that is no data."""
-    if not target.exists():
-        return
-    if not overwrite:
-        raise DataError(f"{target}: the target exists already; choose another name, or pass --overwrite")
-    if source is not None and source.resolve().is_relative_to(target.resolve()):
-        raise DataError(f"{target}: the target holds the source {source}; choose another name")
-    if target.is_dir() and any(target.iterdir()):
-        try:
-            detect_format(target)
-        except DataError:
-            raise DataError(
-                f"{target}: this folder is not a data set, so it is not overwritten; remove it first"
-            ) from None
-
-
 def sample(dst: Path | str, *, overwrite: bool = False) -> Path:
     """The sample corpus that comes with the package, as a folder in the native layout."""
     target = Path(dst)
     check_target(target, None, overwrite)
-    with replaced(target) as partial:
+    with replaced(target, is_written) as partial:
         partial.mkdir()
         for name in SAMPLE_FILES:
             (partial / name).write_bytes((files("everylabel") / "sample" / name).read_bytes())

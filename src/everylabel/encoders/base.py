@@ -27,7 +27,7 @@ class EncoderConfig:
     """Which encoder, and how long texts are read."""
 
     kind: str = "static"  # "static", "minilm", or a sentence-transformers folder or hub id
-    teacher: str = "minilm"  # what "static" is distilled from: "minilm", a folder or a hub id
+    teacher: str = "minilm"  # what "static" is distilled from: "minilm", folder, hub id; "documents": learned.py
     lexical: int = 0  # of "static": so many dimensions more, by which a token is told from others of like meaning
     trainable: bool = True  # False: methods that train keep the encoder as it is and train what is on top
     max_tokens: int | None = None  # of one passage; None: the whole text for "static", 256 for transformers

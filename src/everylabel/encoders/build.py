@@ -7,7 +7,7 @@ from typing import Any
 
 from everylabel.encoders.base import Encoder, EncoderConfig
 from everylabel.encoders.pretrained import needed
-from everylabel.errors import ModelError
+from everylabel.errors import ConfigError, ModelError
 from everylabel.run import QUIET, Run
 
 
@@ -19,9 +19,16 @@ def load_encoder(config: EncoderConfig, corpus: Sequence[str] | None = None, run
     config.check()
     needed("tokenizers")
     if config.kind == "static":
-        from everylabel.encoders.static import StaticEncoder
+        from everylabel.encoders.static import DOCUMENTS, StaticEncoder
 
-        encoder = StaticEncoder.load(config, run)
+        if config.teacher == DOCUMENTS:
+            if corpus is None:
+                raise ConfigError("encoder.teacher='documents' learns from documents, and there are none here to read")
+            from everylabel.encoders.learned import learned_encoder
+
+            encoder = learned_encoder(config, corpus, 0, run)
+        else:
+            encoder = StaticEncoder.load(config, run)
         return encoder if corpus is None else encoder.weighed(encoder.tokenize(corpus, run=run))
     needed("torch")
     from everylabel.encoders.transformer import TransformerEncoder

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 CHUNK = 512  # texts whose tokens are summed at a time
 BUNDLED = "minilm"  # the teacher that is installed with this library: what is distilled from it can be made anywhere
+DOCUMENTS = "documents"  # no teacher: what was learned of them (learned.py) is a part of the state
 
 
 class StaticEncoder:
@@ -56,11 +57,17 @@ class StaticEncoder:
         return cls._of(config, distilled(config.teacher, run))
 
     @classmethod
+    def taught(cls, config: EncoderConfig, made: Distilled) -> StaticEncoder:
+        """By embeddings that nobody else has."""
+        return cls._of(config, made)
+
+    @classmethod
     def restore(cls, config: EncoderConfig, state: dict[str, Any], run: Run = QUIET) -> StaticEncoder:
         """A trained one from the state alone; else the base from the cache, or distilled again and compared."""
         found = str(state.get("fingerprint"))
         if "trained_tokens" in state:
-            own = {key: state[key] for key in ("factors",) if key in state} | {"fingerprint": state["base"]}
+            kept = ("factors", "taught", "tokenizer")
+            own = {key: state[key] for key in kept if key in state} | {"fingerprint": state["base"]}
             untrained = cls.restore(config, own, run)
             table = untrained._table.with_rows(state["trained_tokens"], state["trained_rows"])
             encoder = cls(config, table, untrained.tokenizer, found)
@@ -70,7 +77,11 @@ class StaticEncoder:
             encoder = cls(config, TokenTable.of(state["embedding"]), shared_tokenizer(state["tokenizer"]), found)
             encoder._trained = True
             return encoder
-        encoder = cls._of(config, kept_distilled(found.partition(" ")[0]) or distilled(config.teacher, run))
+        if "taught" in state:
+            made = Distilled(state["taught"], state["tokenizer"], found.partition(" ")[0])
+        else:
+            made = kept_distilled(found.partition(" ")[0]) or distilled(config.teacher, run)
+        encoder = cls._of(config, made)
         if encoder.fingerprint != found:
             raise ModelError(
                 f"the model was made with another 'static' encoder ({found[:12]}) than the one found now "
@@ -158,15 +169,22 @@ class StaticEncoder:
     def state(self) -> dict[str, Any]:
         """Of a trained one the rows that training has changed, if the others can be had everywhere; else all."""
         if not self._trained and self._now() is None:
-            return {"fingerprint": self._base} | ({} if self._factors is None else {"factors": self._factors})
+            factors = {} if self._factors is None else {"factors": self._factors}
+            return {"fingerprint": self._base, **factors, **self._taught_state()}
         before = self._grown_from if self._trained else self
-        if before is None or self.config.teacher != BUNDLED:
+        if before is None or self.config.teacher not in (BUNDLED, DOCUMENTS):
             return {"fingerprint": self.fingerprint, "embedding": self.table.whole(), "tokenizer": self.tokenizer.json}
         now = self.table.whole()
         tokens = np.flatnonzero((now != before._table.whole()).any(axis=1)).astype(np.int32)
         factors = {} if before._factors is None else {"factors": before._factors}
         trained = {"trained_tokens": tokens, "trained_rows": now[tokens]}
-        return {"fingerprint": self.fingerprint, "base": before._base, **factors, **trained}
+        return {"fingerprint": self.fingerprint, "base": before._base, **factors, **trained, **before._taught_state()}
+
+    def _taught_state(self) -> dict[str, Any]:
+        """What cannot be made again from a teacher."""
+        if self.config.teacher != DOCUMENTS or self._source is None:
+            return {}
+        return {"taught": self._source.embedding, "tokenizer": self._source.tokenizer}
 
     def _now(self) -> tuple[Versions, TokenTable] | None:
         """The module's own table, once it is another than ours."""

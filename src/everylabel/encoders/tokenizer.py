@@ -15,7 +15,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 Array = TypeVar("Array", IntArray, LongArray)
 CHUNK = 1024  # texts at a time: bounds the memory of their words
-_FEW_CHARACTERS = 1_000
 MEMORY = 8_000_000  # characters of remembered words
 # BERT deletes these control characters, where str.split would take them for white space.
 _NO_SPACE = {ord(c): None for c in "\x0b\x0c\x1c\x1d\x1e\x1f\x85"}
@@ -89,7 +88,8 @@ class TextTokenizer:
         return shared_tokenizer, (self.json,)
 
     def _read_whole(self, texts: Sequence[str], _max_tokens: int | None) -> Tokens:
-        return Tokens.of(self._encoded(texts))
+        rows = self._tokenizer.encode_batch_fast([_clean(text) for text in texts], add_special_tokens=False)
+        return Tokens.of([row.ids for row in rows])
 
     def _read_words(self, texts: Sequence[str], max_tokens: int | None) -> Tokens:
         if max_tokens is None:
@@ -116,18 +116,21 @@ class TextTokenizer:
             flat = list(chain.from_iterable(rows))
             met = [flat[i] for i in missing.tolist()]
             fresh = list(dict.fromkeys(met))
-            known.add(fresh, self._encoded(fresh))
+            known.add(fresh, self._of_words(fresh))
             numbers[missing] = [known.words[word] for word in met]
         tokens = known.table.take(numbers)  # asked for after the numbers: it has all of them
         ends = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
         return Tokens(tokens.ids, tokens.offsets[ends])
 
-    def _encoded(self, texts: Sequence[str]) -> list[list[int]]:
-        """On all cores, but for a few words: those of one text are done before another thread is awake."""
-        cleaned, tokenizer = [_clean(text) for text in texts], self._tokenizer
-        if sum(map(len, cleaned)) < _FEW_CHARACTERS:
-            return [tokenizer.encode(text, add_special_tokens=False).ids for text in cleaned]
-        return [row.ids for row in tokenizer.encode_batch_fast(cleaned, add_special_tokens=False)]
+    def _of_words(self, words: list[str]) -> list[list[int]]:
+        """As one text, several times as fast as each by itself; a token belongs to the word that it begins in."""
+        cleaned = [_clean(word) for word in words]
+        found = self._tokenizer.encode(" ".join(cleaned), add_special_tokens=False)
+        begins = np.cumsum([0] + [len(word) + 1 for word in cleaned])
+        owners = np.searchsorted(begins, [start for start, _ in found.offsets], side="right")
+        firsts = np.searchsorted(owners, np.arange(1, len(words) + 2)).tolist()
+        ids = found.ids
+        return [ids[first:last] for first, last in pairwise(firsts)]
 
     def _special(self) -> tuple[IntArray, IntArray]:
         """What the tokeniser's template puts before and after a single text."""
@@ -203,9 +206,14 @@ def _key(tokenizer_json: str) -> bytes:
 def _by_word(settings: dict[str, Any]) -> bool:
     """Does the tokeniser treat what stands between white space by itself? Known of BERT's; not of the others."""
     parts = [(settings.get(part) or {}).get("type") for part in ("normalizer", "pre_tokenizer", "model")]
-    spaced = [token for token in settings.get("added_tokens", []) if any(map(str.isspace, token["content"]))]
+    added = settings.get("added_tokens", [])
+    spaced = [token for token in added if any(map(str.isspace, token["content"])) or _takes_space(token)]
     cleans = bool((settings.get("normalizer") or {}).get("clean_text"))
     return parts == ["BertNormalizer", "BertPreTokenizer", "WordPiece"] and cleans and not spaced
+
+
+def _takes_space(token: dict[str, Any]) -> bool:
+    return bool(token.get("lstrip") or token.get("rstrip"))
 
 
 def _readable(text: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from everylabel.linear.scoring import _push, _sort_heap
+from everylabel.heaps import push, sort_heap
 
 _FEW = 100
 _BLOCK = 64  # vectors: 256 KB of 1,024 dimensions
@@ -92,7 +92,7 @@ def keep_best(
             limit = max(limit, np.partition(rough[q], len(vectors) - k)[len(vectors) - k] - 2 * slack)
         for v in range(len(vectors)):
             if rough[q, v] >= limit:
-                size = _push(heap_ids, heap_scores, size, ids[v], dot(queries[q], vectors[v]))
+                size = push(heap_ids, heap_scores, size, ids[v], dot(queries[q], vectors[v]))
                 if size == k:
                     limit = max(limit, heap_scores[0] - slack)
         sizes[q] = size
@@ -122,15 +122,15 @@ def best_owners(queries: Any, vectors: Any, begins: Any, rough: Any, slack: Any,
                 for v in range(begins[o], begins[o + 1]):
                     if rough[q, v] >= best[o] - 2 * slack:
                         score = max(score, dot(queries[q], vectors[v]))
-                size = _push(out_ids[q], out_scores[q], size, np.int32(o), score)
-        _sort_heap(out_ids[q], out_scores[q], size)
+                size = push(out_ids[q], out_scores[q], size, np.int32(o), score)
+        sort_heap(out_ids[q], out_scores[q], size)
 
 
 @njit(nogil=True, cache=True)
 def sort_best(sizes: Any, out_ids: Any, out_scores: Any) -> None:
     """The heaps become rankings, best first."""
     for q in range(len(sizes)):
-        _sort_heap(out_ids[q], out_scores[q], sizes[q])
+        sort_heap(out_ids[q], out_scores[q], sizes[q])
 
 
 @njit(nogil=True, cache=True)

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from everylabel.linear.scoring import _NEARLY_ONE, _SLACK, _TINY, _push, _sort_heap
+from everylabel.heaps import push, sort_heap
+from everylabel.linear.scoring import _AHEAD, _NEARLY_ONE, _SLACK, _TINY
+from everylabel.linear.vector import prefetch
 
 
 @njit(nogil=True, cache=True)
@@ -148,11 +150,17 @@ def rank_labels(first: Any, last: Any, x: Any, by_feature: Any, by_word: Any, bi
     vector = np.zeros(len(z_indptr) - 1, np.float32)
     totals = np.zeros(n_labels, np.float32)
     touched = np.zeros(n_labels, np.bool_)
+    shared, margins = np.empty(n_labels, np.int32), np.empty(n_labels, np.float32)
+    k = out_ids.shape[1]
     for d in range(first, last):
         vector[:] = 0
         totals[:] = 0
         touched[:] = False
-        for i in range(x_indptr[d], x_indptr[d + 1]):
+        end = x_indptr[d + 1]
+        for i in range(x_indptr[d], end):
+            if i + _AHEAD < end:
+                prefetch(w_indices, np.int64(w_indptr[x_indices[i + _AHEAD]]))
+                prefetch(w_values, np.int64(w_indptr[x_indices[i + _AHEAD]]))
             for e in range(w_indptr[x_indices[i]], w_indptr[x_indices[i] + 1]):
                 vector[w_indices[e]] += x_values[i] * w_values[e]
         for g in range(len(vector)):
@@ -160,13 +168,23 @@ def rank_labels(first: Any, last: Any, x: Any, by_feature: Any, by_word: Any, bi
                 for i in range(z_indptr[g], z_indptr[g + 1]):
                     totals[z_indices[i]] += vector[g] * z_values[i]
                     touched[z_indices[i]] = True
-        size = 0
-        lowest = np.float32(-np.inf)  # a margin below it cannot be of use: most labels stop here, without an exp
+        n = 0
         for label in range(n_labels):
-            if touched[label] and totals[label] + bias >= lowest:
-                score = np.float32(1) / (np.float32(1) + np.exp(-(totals[label] + bias)))
-                size = _push(out_ids[d], out_scores[d], size, np.int32(label), score)
-                if size == out_ids.shape[1] and _TINY < out_scores[d, 0] < _NEARLY_ONE:
-                    worst = out_scores[d, 0]
-                    lowest = np.float32(np.log(worst / (np.float32(1) - worst))) - _SLACK
-        _sort_heap(out_ids[d], out_scores[d], size)
+            if touched[label]:
+                shared[n], margins[n] = label, totals[label] + bias
+                n += 1
+        lowest = np.float32(-np.inf)  # a margin below it cannot be of use: most labels stop here, without an exp
+        if n > k:
+            margin = np.partition(margins[:n], n - k)[n - k]
+            if _TINY < logistic(margin) < _NEARLY_ONE:
+                lowest = margin - _SLACK
+        size = 0
+        for i in range(n):
+            if margins[i] >= lowest:
+                size = push(out_ids[d], out_scores[d], size, shared[i], logistic(margins[i]))
+        sort_heap(out_ids[d], out_scores[d], size)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def logistic(margin: Any) -> Any:
+    return np.float32(1) / (np.float32(1) + np.exp(-margin))

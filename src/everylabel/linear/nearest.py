@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,24 @@ class InvertedLists:
         for _ in parallel_map(work, range(0, vectors.shape[0], _DOCS_PER_CALL)):
             pass
         return result
+
+    def shares(self, vectors: Csr, documents: LongArray, owners: LongArray) -> FloatArray:
+        """How much of an owner's row a vector has, from 0 to 1, rows being of length 1: of each pair (row of `vectors`,
+        ascending; owner) the largest over the owner's rows. O(entries of the vectors and of the owners' rows)."""
+        from everylabel.linear import scoring
+
+        found = np.empty(len(owners), np.float32)
+        words, (begins, rows) = (vectors.indptr.astype(np.int64), vectors.indices), self._by_row
+        scoring.shares_of_rows(words, documents, owners, begins, rows, len(self.starts) - 1, found)
+        return found
+
+    @cached_property
+    def _by_row(self) -> tuple[LongArray, tuple[LongArray, IntArray, FloatArray]]:
+        """Where the rows of each owner begin, and the rows, as csr: made when first asked for, O(entries)."""
+        rows = csr_matrix(self.matrix.T)
+        n_owners = int(self.owners[-1]) + 1 if len(self.owners) else 0
+        begins = np.searchsorted(self.owners, np.arange(n_owners + 1))
+        return begins, (rows.indptr.astype(np.int64), rows.indices, rows.data)
 
     def state(self, prefix: str) -> dict[str, Any]:
         return {f"{prefix}/{part}": getattr(self, part) for part in _PARTS}

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from everylabel.heaps import push, sort_heap
 from everylabel.linear.vector import prefetch
 
 _SLOPE = np.float32(4)
@@ -73,54 +74,6 @@ def _announce(lists: Any, row: Any) -> None:
     starts, nodes, weights, _ = lists
     prefetch(nodes, starts[row])
     prefetch(weights, starts[row])
-
-
-@njit(nogil=True, cache=True)
-def _sift(ids: Any, scores: Any, size: Any) -> None:
-    """Restore the heap whose root (the worst: lowest score, then highest id) was replaced."""
-    at = 0
-    while True:
-        worst = at
-        for child in (2 * at + 1, 2 * at + 2):
-            if child < size and (
-                scores[child] < scores[worst] or (scores[child] == scores[worst] and ids[child] > ids[worst])
-            ):
-                worst = child
-        if worst == at:
-            return
-        ids[at], ids[worst] = ids[worst], ids[at]
-        scores[at], scores[worst] = scores[worst], scores[at]
-        at = worst
-
-
-@njit(nogil=True, cache=True)
-def _push(ids: Any, scores: Any, size: Any, label: Any, score: Any) -> Any:
-    """Keep the best len(ids) entries; returns how many there are."""
-    if size < len(ids):
-        at = size
-        ids[at], scores[at] = label, score
-        while at > 0:
-            above = (at - 1) >> 1
-            if scores[at] < scores[above] or (scores[at] == scores[above] and ids[at] > ids[above]):
-                ids[at], ids[above] = ids[above], ids[at]
-                scores[at], scores[above] = scores[above], scores[at]
-                at = above
-            else:
-                break
-        return size + 1
-    if score > scores[0] or (score == scores[0] and label < ids[0]):
-        ids[0], scores[0] = label, score
-        _sift(ids, scores, size)
-    return size
-
-
-@njit(nogil=True, cache=True)
-def _sort_heap(ids: Any, scores: Any, size: Any) -> None:
-    """A heap of the best entries becomes a list, best first."""
-    for last in range(size - 1, 0, -1):
-        ids[0], ids[last] = ids[last], ids[0]
-        scores[0], scores[last] = scores[last], scores[0]
-        _sift(ids, scores, last)
 
 
 @njit(nogil=True, cache=True)
@@ -209,10 +162,10 @@ def beam_search(
                     if totals[node] < limit:
                         continue
                     score = beam_scores[b] * probability(totals[node])
-                    size = _push(ids, scores, size, names[node] if last else np.int32(node), score)
+                    size = push(ids, scores, size, names[node] if last else np.int32(node), score)
                     if size == len(ids):
                         limit = _lowest_useful(scores[0], beam_scores[b])
-            _sort_heap(ids, scores, size)  # the beam too: what its best node finds spares much of the others' work
+            sort_heap(ids, scores, size)  # the beam too: what its best node finds spares much of the others' work
             if not last:
                 beam_ids, next_ids = next_ids, beam_ids
                 beam_scores, next_scores = next_scores, beam_scores
@@ -220,14 +173,21 @@ def beam_search(
 
 
 @njit(nogil=True, cache=True, inline="always")
+def _just_below(score: Any) -> Any:
+    """An equal score may be of use, by its id."""
+    return np.nextafter(score, np.float32(0))
+
+
+@njit(nogil=True, cache=True, inline="always")
 def _best_of_all(totals: Any, owners: Any, ids: Any, scores: Any) -> Any:
     size = 0
-    best = np.float32(0)
+    best = least = np.float32(0)
     for row in range(len(owners)):
         best = max(best, totals[row])
         if row + 1 == len(owners) or owners[row + 1] != owners[row]:
-            if best > 0:
-                size = _push(ids, scores, size, np.int32(owners[row]), best)
+            if best > least:
+                size = push(ids, scores, size, np.int32(owners[row]), best)
+                least = _just_below(scores[0]) if size == len(ids) else np.float32(0)
             best = np.float32(0)
     return size
 
@@ -236,14 +196,15 @@ def _best_of_all(totals: Any, owners: Any, ids: Any, scores: Any) -> Any:
 def _best_of_touched(touched: Any, totals: Any, owners: Any, ids: Any, scores: Any) -> Any:
     """The same for the few rows that are not 0, sorted; leaves all totals 0."""
     size = 0
-    best = np.float32(0)
+    best = least = np.float32(0)
     for i in range(len(touched)):
         row = touched[i]
         best = max(best, totals[row])
         totals[row] = 0
         if i + 1 == len(touched) or owners[touched[i + 1]] != owners[row]:
-            if best > 0:
-                size = _push(ids, scores, size, np.int32(owners[row]), best)
+            if best > least:
+                size = push(ids, scores, size, np.int32(owners[row]), best)
+                least = _just_below(scores[0]) if size == len(ids) else np.float32(0)
             best = np.float32(0)
     return size
 
@@ -281,7 +242,7 @@ def nearest_rows(
                 _walk_list(lists, indices[i], values[i] * scales[indices[i] if len(scales) > 1 else 0], totals)
             size = _best_of_all(totals, owners, out_ids[d], out_scores[d])
             totals[:] = 0
-        _sort_heap(out_ids[d], out_scores[d], size)
+        sort_heap(out_ids[d], out_scores[d], size)
 
 
 @njit(nogil=True, cache=True)
@@ -293,25 +254,55 @@ def votes_of_rows(
     `rows` and `weights` (documents, rows each); a row below 0 is none. Sums are added up in the order of the rows'
     numbers. O(entries of the rows x log entries) a document.
     """
+    width = rows.shape[1]
     for d in range(len(rows)):
-        order = np.argsort(rows[d])
+        order = np.sort(rows[d].astype(np.int64) * width + np.arange(width))  # by the row, and where it stands
         n = 0
-        for i in order:
-            if rows[d, i] >= 0:
-                n += indptr[rows[d, i] + 1] - indptr[rows[d, i]]
-        columns, votes = np.empty(n, np.int32), np.empty(n, np.float32)
+        for key in order:
+            if key >= 0:
+                n += indptr[key // width + 1] - indptr[key // width]
+        columns, votes = np.empty(n, np.int64), np.empty(n, np.float32)
         n = 0
-        for i in order:
-            if rows[d, i] >= 0:
-                for e in range(indptr[rows[d, i]], indptr[rows[d, i] + 1]):
-                    columns[n], votes[n] = indices[e], weights[d, i] * values[e]
+        for key in order:
+            if key >= 0:
+                for e in range(indptr[key // width], indptr[key // width + 1]):
+                    columns[n] = indices[e] * np.int64(len(columns)) + n
+                    votes[n] = weights[d, key % width] * values[e]
                     n += 1
+        columns = np.sort(columns)  # those of one column in the order of the rows
         size, total = 0, np.float32(0)
-        by_column = np.argsort(columns, kind="mergesort")
         for at in range(n):
-            total += votes[by_column[at]]
-            column = columns[by_column[at]]
-            if at + 1 == n or columns[by_column[at + 1]] != column:
-                size = _push(out_ids[d], out_scores[d], size, column, min(total, np.float32(1)))
+            column = columns[at] // n
+            total += votes[columns[at] % n]
+            if at + 1 == n or columns[at + 1] // n != column:
+                size = push(out_ids[d], out_scores[d], size, np.int32(column), min(total, np.float32(1)))
                 total = np.float32(0)
-        _sort_heap(out_ids[d], out_scores[d], size)
+        sort_heap(out_ids[d], out_scores[d], size)
+
+
+@njit(nogil=True, cache=True)
+def shares_of_rows(words: Any, documents: Any, owners: Any, begins: Any, rows: Any, n_features: Any, out: Any) -> None:
+    """Into `out`, for each pair of a document and an owner (sorted by documents): how much of a row the document has,
+    the largest over the owner's rows. A row has a length of 1, so that a feature counts by its square.
+
+    `words`, `rows`: csr parts of the documents (indptr, indices) and of the rows (indptr, indices, data); `begins`: of
+    each owner's rows.
+    """
+    indptr, features = words
+    row_indptr, row_features, weights = rows
+    seen_in = np.full(n_features, -1, np.int64)
+    last = -1
+    for pair in range(len(owners)):
+        document = documents[pair]
+        if document != last:
+            for at in range(indptr[document], indptr[document + 1]):
+                seen_in[features[at]] = document
+            last = document
+        most = np.float32(0)
+        for row in range(begins[owners[pair]], begins[owners[pair] + 1]):
+            share = np.float32(0)
+            for at in range(row_indptr[row], row_indptr[row + 1]):
+                if seen_in[row_features[at]] == document:
+                    share += weights[at] * weights[at]
+            most = max(most, share)
+        out[pair] = most

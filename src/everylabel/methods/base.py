@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_in
 from everylabel.data.given import texts_of
@@ -172,7 +173,7 @@ class Method(Described, Fitted):
         model.hidden_ = np.zeros(len(labels), np.bool_)
         model.hidden_[state["hidden"]] = True
         model.n_fitted_ = state["n_fitted"]
-        model.added_ = AddedLabels.restored(state)
+        model.added_ = AddedLabels.restored(state, self.base_form_language)
         model._restore(state)
         self._swap(model)
         return self
@@ -267,19 +268,26 @@ class Method(Described, Fitted):
         views = Views.of(texts)
         if len(views) == 0:
             return Ranking.empty(0, k)
-        return rank_visible(lambda depth: model._ranked(views, depth), model.hidden_, k).top(k)
+        found = rank_visible(lambda depth: model._ranked(views, depth), model.hidden_, k).top(k)
+        return found.without(model._silent(views))
+
+    def _silent(self, views: Views) -> NDArray[np.bool_]:
+        """Documents that say nothing to this method: nothing is ranked for them, not what is common or comes first."""
+        return views.silent
 
     def _ranked(self, views: Views, k: int) -> Ranking:
         """Of all labels, hidden ones too."""
         found = self._rank(views, k)
         return found if self.added_ is None else self.added_.merged_into(found, views, k)
 
-    def _with_labels(self, labels: LabelSet, first: int) -> None:  # noqa: ARG002
+    def _with_labels(self, labels: LabelSet, first: int) -> None:
         """Make the labels from place `first` on known to `_rank`, by parts that are put in the place of old ones: this
         is the next model, which has those of the old one so far. Those who cannot have them found by their words."""
-        before = self.added_
-        made = AddedLabels.of if before is None else before.with_labels
-        self.added_ = made(labels, self.n_fitted_)
+        before, first = self.added_, self.n_fitted_
+        if before is None:
+            self.added_ = AddedLabels.of(labels, first, self.base_form_language)
+        else:
+            self.added_ = before.with_labels(labels, first)
 
     @abstractmethod
     def _fit(self, dataset: Dataset, run: Run) -> None: ...

@@ -38,6 +38,16 @@ class Calibration:
     probabilities: Doubles  # of the knots, ascending, inside 0..1
 
     @classmethod
+    def as_it_is(cls) -> Self:
+        """Of scores that are probabilities already."""
+        return cls(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
+
+    @property
+    def learned(self) -> bool:
+        """From documents of the user's: not `as_it_is`."""
+        return not np.array_equal(self.scores, self.probabilities)
+
+    @classmethod
     def learn(cls, ranking: Ranking, pairs: Csr) -> Self:
         """From a ranking of held-out documents and their pairs; documents without any are left out. O(pairs log pairs).
 

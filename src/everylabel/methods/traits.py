@@ -7,7 +7,7 @@ settings differ from the defaults, and whether the method is not for such data. 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, dataclass_transform
 
 if TYPE_CHECKING:
@@ -99,6 +99,12 @@ class Described:
     def settings_for(cls, facts: Facts) -> dict[str, Any]:  # noqa: ARG003
         """What differs from the defaults for such data."""
         return {}
+
+    @classmethod
+    def with_encoder(cls, name: str) -> dict[str, Any]:
+        """Settings by which it reads with this transformer, as it is; none where it has no encoder."""
+        has_one = any(setting.name == "encoder" for setting in fields(cls))  # type: ignore[arg-type]
+        return {"encoder": {"kind": name, "trainable": False}} if has_one and name else {}
 
     @classmethod
     def unfit(cls, facts: Facts) -> str:

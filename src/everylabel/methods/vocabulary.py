@@ -89,9 +89,9 @@ class AddedLabels:
         self.matcher = matcher
 
     @classmethod
-    def of(cls, labels: LabelSet, first: int) -> AddedLabels:
+    def of(cls, labels: LabelSet, first: int, language: str) -> AddedLabels:
         """Of the labels from place `first` on; how rare a word is goes by the texts of the others."""
-        known = LabelMatcher(MatchConfig()).fit(Views.of([]), labels.subset(range(first)))
+        known = LabelMatcher(MatchConfig(language=language)).fit(Views.of([]), labels.subset(range(first)))
         return cls(known.with_labels(labels, first))
 
     def with_labels(self, labels: LabelSet, first: int) -> AddedLabels:
@@ -110,6 +110,6 @@ class AddedLabels:
         return add_prefix("added", self.matcher.state("match"))
 
     @classmethod
-    def restored(cls, state: dict[str, Any]) -> AddedLabels | None:
+    def restored(cls, state: dict[str, Any], language: str) -> AddedLabels | None:
         own = strip_prefix(state, "added")
-        return cls(LabelMatcher(MatchConfig()).restore("match", own)) if own else None
+        return cls(LabelMatcher(MatchConfig(language=language)).restore("match", own)) if own else None

@@ -2,14 +2,15 @@
 
 Counted are the suggestions that users see: each (document, label) of the top k, in bins of about as many pairs each.
 The expected calibration error (ECE) is the mean over these pairs of |mean score - share of hits| of their bin. It says
-nothing about how good a ranking is: the share of hits as the score of everything has an ECE of 0. Documents without a
-true label are left out, as in all metrics.
+nothing about how good a ranking is: the share of hits as the score of everything has an ECE of 0. Scores that are the
+probabilities have one above 0, the fewer suggestions there are the more (`by_chance`). Documents without a true label
+are left out, as in all metrics.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import nan
+from math import nan, pi, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,9 +50,18 @@ class Reliability:
             return nan
         return sum(found.pairs * abs(found.probability - found.share) for found in self.bins) / self.pairs
 
+    @property
+    def by_chance(self) -> float:
+        """The error that is to be expected of scores that are the probabilities: a few suggestions hardly ever have the
+        very share of hits that they should. Of a normal distribution; nan where nothing is suggested."""
+        if not self.bins:
+            return nan
+        spread = sum(sqrt(one.pairs * one.probability * (1 - one.probability)) for one in self.bins)
+        return sqrt(2 / pi) * spread / self.pairs
+
     def to_json(self) -> dict[str, Any]:
-        ece = self.ece if self.bins else None
-        return {"ECE": ece, "pairs": self.pairs, "bins": [found._asdict() for found in self.bins]}
+        errors = {"ECE": self.ece, "by_chance": self.by_chance} if self.bins else {"ECE": None, "by_chance": None}
+        return {**errors, "pairs": self.pairs, "bins": [found._asdict() for found in self.bins]}
 
 
 def reliability(

@@ -5,7 +5,7 @@ Drawn by a seed in the order of the documents' ids, so that the same model and d
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -67,6 +67,7 @@ class Example:
     true: tuple[str, ...]
     suggestions: tuple[Suggestion, ...]
     missed: tuple[Missed, ...]
+    new: tuple[Suggestion, ...] = ()  # labels that nobody has used, beside the suggestions
 
 
 def choose(
@@ -97,11 +98,13 @@ def describe(
     *,
     n_known: int,
     tags: Sequence[Mapping[str, Any]] | None = None,
+    new: Sequence[Sequence[Any]] | None = None,
     k: int = K,
 ) -> list[Example]:
     """`labels` are those of the truth's columns, of which the model has the first `n_known`.
 
-    `tags` has for each choice the model's own tags by label id; what is used of one is its `evidence`.
+    `tags` has for each choice the model's own tags by label id; what is used of one is its `evidence`. `new`: tags of
+    labels that nobody has used; those that are suggested anyway are left out.
     """
     bands = band_of(train_counts)
     examples = []
@@ -116,12 +119,15 @@ def describe(
                 bands[label],
                 float(ranking.scores[row, ranks[label] - 1]),
                 label in true,
-                tuple(
-                    Evidence(e.kind, beginning(e.text, SHORT), e.weight, e.source)
-                    for e in evidence.get(labels[label].id, ())
-                ),
+                _shortened(evidence.get(labels[label].id, ())),
             )
             for label in top
+        )
+        known, true_ids = {labels[label].id for label in top}, {labels[label].id for label in true}
+        beside = tuple(
+            Suggestion(tag.name, tag.band, tag.probability, tag.id in true_ids, _shortened(tag.evidence))
+            for tag in (() if new is None else new[place])
+            if tag.id not in known
         )
         missed = [
             Missed(labels[label].name, bands[label], ranks.get(label), label < n_known)
@@ -131,8 +137,12 @@ def describe(
         names = tuple(labels[label].name for label in true)
         focus = tuple(labels[label].name for label in true if bands[label] == band and (label in top) == found)
         about = (documents.ids[row], documents.titles[row], beginning(documents.texts[row]))
-        examples.append(Example(*about, band, found, focus, names, suggestions, tuple(missed)))
+        examples.append(Example(*about, band, found, focus, names, suggestions, tuple(missed), beside))
     return examples
+
+
+def _shortened(evidence: Iterable[Any]) -> tuple[Evidence, ...]:
+    return tuple(Evidence(one.kind, beginning(one.text, SHORT), one.weight, one.source) for one in evidence)
 
 
 def beginning(text: str, size: int = SHOWN_CHARACTERS) -> str:

@@ -39,6 +39,7 @@ MEANING = (
     "tail-F1@5: mean F1 over the labels with 1 to 9 training documents, the top 5 as decisions. "
     "ZSR@k: R@k of the labels that no training document has"
 )
+NEW_LABELS = "new labels (not used yet)"
 SECTIONS = {
     "results": "Results",
     "trade-off": "Known and new labels",
@@ -192,15 +193,19 @@ def _trade_off(report: Report) -> Html:
 
 
 def _calibration(report: Report) -> list[Html]:
-    rows = [[name, percent(found.ece), f"{found.pairs:,}"] for name, found in report.reliability.items()]
+    rows = [
+        [name, percent(found.ece), percent(found.by_chance), f"{found.pairs:,}"]
+        for name, found in report.reliability.items()
+    ]
     text = (
         "Of all suggestions with a probability of about 0.3, 30 % should be right. The expected calibration error "
-        f"(ECE) is the mean distance from that, over the top {CALIBRATED_K} of each document; less is better."
+        f"(ECE) is the mean distance from that, over the top {CALIBRATED_K} of each document; less is better. "
+        "By chance: what probabilities that are exactly right would have, from so many suggestions."
     )
     parts = [paragraph(text), *([_remark(report.calibration_remark)] if report.calibration_remark else [])]
     if "calibration" in report.pictures:
         parts.append(figure(report.pictures["calibration"], "Share of right suggestions over their probability"))
-    return [*parts, table(["labels", "ECE in %", "suggestions"], rows)]
+    return [*parts, table(["labels", "ECE in %", "by chance", "suggestions"], rows)]
 
 
 def _frequency(report: Report) -> list[Html]:
@@ -220,7 +225,8 @@ def _learning_curve(report: Report) -> list[Html]:
 def _examples(report: Report) -> list[Html]:
     intro = (
         "Documents drawn at random, with a label of the band among the first five suggestions, or one that is missing "
-        "there. A suggestion marked wrong may still be sensible: it is wrong by the labels the document has."
+        "there. A suggestion marked wrong may still be sensible: it is wrong by the labels the document has. "
+        "New labels are those that no document has had so far; a tagger shows some that fit beside its suggestions."
     )
     parts = [paragraph(intro)]
     for band in BANDS:
@@ -236,12 +242,14 @@ def _example(example: Example, depth: int) -> Html:
     title = example.title or f"Document {example.document}"
     suggested = [_suggestion(one) for one in example.suggestions]
     missed = [_missed(one, depth) for one in example.missed]
+    new = [_suggestion(one) for one in example.new]
     return tag(
         "article",
         tag("h4", title, dir="auto"),
         paragraph(kind, ": ", ", ".join(example.focus)),
         tag("blockquote", example.text or "(no text)", dir="auto"),
         tag("ol", *suggested) if suggested else _remark("No suggestion."),
+        joined([tag("small", NEW_LABELS), tag("ol", *new)]) if new else "",
         joined([tag("small", "missed"), tag("ul", *missed)]) if missed else _remark("Nothing missed."),
         tag("small", f"true labels: {', '.join(example.true)}", dir="auto"),
     )

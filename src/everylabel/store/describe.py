@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from everylabel.store.manifest import MANIFEST, PLAIN, read_json, read_manifest
+from everylabel.store.steady import steadily
 from everylabel.store.values import Entry, arrays_in
 
 LABELS = "labels"
@@ -37,6 +38,10 @@ class Description(NamedTuple):
 def describe(path: str | Path) -> Description:
     """Reads two small files. The arrays are neither read nor checked."""
     path = Path(path)
+    return steadily(path, lambda: _described(path))
+
+
+def _described(path: Path) -> Description:
     manifest = read_manifest(path)
     used: dict[str, Counter[str]] = {LABELS: _used(manifest["labels"].values())}
     values = Counter({LABELS: len(manifest["labels"])})

@@ -82,6 +82,8 @@ def read_json(file: Path) -> Any:
         return json.loads(file.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
         raise ModelError(f"{file}: is damaged (not JSON); {RESTORE}") from None
+    except OSError as error:
+        raise ModelError(f"{file}: cannot be read ({error.strerror or error}); {RESTORE}") from None
 
 
 def write_json(file: Path, value: Any) -> None:

@@ -6,24 +6,21 @@ reads every byte. A model that is replaced meanwhile is opened again: what is lo
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from everylabel import config
-from everylabel.atomic import clear, is_moving
 from everylabel.data.labels import LabelSet
 from everylabel.errors import ConfigError, ModelError
 from everylabel.registry import method_class
 from everylabel.store.arrays import SMALL, SMALL_FILE, ArrayReader
 from everylabel.store.manifest import MANIFEST, PLAIN, RESTORE, digest, read_json, read_manifest
+from everylabel.store.steady import steadily
 from everylabel.store.values import values_of
 
 if TYPE_CHECKING:
     from everylabel.methods.base import Method, State
 
-TRIES = 100  # each time the model was replaced while it was being opened
-_WAIT, _LONGEST = 0.01, 3.0  # seconds, for a model that is away while it is replaced
 _NO_FIT = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 
 
@@ -44,7 +41,7 @@ def load(path: str | Path, *, verify: bool = False) -> Method:
     Cost: a few dozen microseconds an array, whatever its size; with `verify` a sha256 of all bytes.
     """
     path = Path(path)
-    opened = _opened(path, verify)
+    opened = steadily(path, lambda: _open(path, read_manifest(path), verify))
     try:
         method = config.build(method_class(opened.manifest["method"]), opened.manifest["config"])
         return method.restore(opened.labels, opened.state)
@@ -55,45 +52,14 @@ def load(path: str | Path, *, verify: bool = False) -> Method:
 def check(path: str | Path) -> Checked:
     """Compare every file with its checksum. Reads all bytes."""
     path = Path(path)
-    manifest = _manifest(path)
-    for _ in range(TRIES):
-        try:
-            _verify(path, manifest, all_bytes=True)
-            break
-        except ModelError:
-            before, manifest = manifest, _manifest(path)
-            if manifest == before:
-                raise
-    files = manifest["files"]
-    return Checked(1 + len(files), (path / MANIFEST).stat().st_size + sum(file["bytes"] for file in files.values()))
 
+    def read() -> Checked:
+        manifest = read_manifest(path)
+        _verify(path, manifest, all_bytes=True)
+        files = manifest["files"]
+        return Checked(1 + len(files), (path / MANIFEST).stat().st_size + sum(file["bytes"] for file in files.values()))
 
-def _opened(path: Path, verify: bool) -> _Opened:
-    manifest = _manifest(path)
-    for _ in range(TRIES):
-        try:
-            return _open(path, manifest, verify)
-        except ModelError:
-            before, manifest = manifest, _manifest(path)
-            if manifest == before:
-                raise
-    raise ModelError(f"{path}: is replaced again and again while it is being opened; try again when that has ended")
-
-
-def _manifest(path: Path) -> dict[str, Any]:
-    """What there is now. A model that a killed writer has moved away comes back; for a living one we wait."""
-    target, until = path.resolve(), time.monotonic() + _LONGEST
-    while True:
-        if not (path / MANIFEST).is_file():
-            clear(target)
-            while not path.exists() and is_moving(target) and time.monotonic() < until:
-                time.sleep(_WAIT)
-        try:
-            return read_manifest(path)
-        except (FileNotFoundError, ModelError):  # it was there a moment ago, or is being moved again
-            if time.monotonic() >= until or not is_moving(target):
-                return read_manifest(path)
-            time.sleep(_WAIT)
+    return steadily(path, read)
 
 
 def _open(path: Path, manifest: dict[str, Any], verify: bool) -> _Opened:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,10 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from everylabel import __version__, config
-from everylabel.atomic import replaced
+from everylabel.atomic import check_replaceable, replaced
 from everylabel.errors import ModelError
+from everylabel.leftovers import come_back
 from everylabel.store.arrays import ArrayWriter
-from everylabel.store.manifest import FORMAT, MANIFEST, PLAIN, about, write_json, write_manifest
+from everylabel.store.lock import locked_to_save
+from everylabel.store.manifest import FORMAT, PLAIN, about, write_json, write_manifest
+from everylabel.store.ours import is_model, names_in
 from everylabel.store.values import entries_of
 
 if TYPE_CHECKING:
@@ -20,30 +24,59 @@ if TYPE_CHECKING:
 
 
 def check_destination(path: str | Path, *, overwrite: bool = True) -> Path:
-    """The resolved folder to save to, or an error: worth asking before a long fit, not only after it."""
-    path = Path(path).resolve()  # through a link: the link stays, what it points to is replaced
-    if path.exists() and not (path / MANIFEST).is_file() and not (path.is_dir() and not any(path.iterdir())):
-        raise ModelError(f"{path}: exists and is not a model; nothing was written: choose another folder")
-    if path.exists() and not overwrite:
-        raise ModelError(f"{path}: there is a model already; nothing was written: choose another folder")
+    """The folder to save to, through links, or an error: worth asking before a long fit, not only after it.
+
+    A model of ours may be replaced, also one that is damaged or of another version; an empty folder, too. Whether we
+    may write there is known by trying, which leaves no trace.
+    """
+    path = _ours(path, overwrite)
+    try:
+        check_replaceable(path, names_in(path))
+    except OSError as error:
+        raise _unwritable(error, path) from None
     return path
 
 
 def save_method(method: Method, path: str | Path, *, overwrite: bool = True) -> None:
     """Write the model folder. An existing model is replaced (unless told not to); anything else there is left alone.
 
-    One pass over the bytes and a sha256 of them; memory: copies of those arrays only that have gaps.
+    What others have put into the folder of a model (`.git`, a README) is in the new one, too: see `foreign.py`. Waits
+    for those who have the folder `locked`. One pass over the bytes and a sha256 of them; memory: copies of those
+    arrays only that have gaps.
     """
-    path = check_destination(path, overwrite=overwrite)
+    path = _ours(path, overwrite)
     try:
-        with replaced(path) as fresh:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with locked_to_save(path), replaced(_ours(path, overwrite), names_in(path)) as fresh:
             fresh.mkdir()
             _write(method, fresh)
     except OSError as error:
-        raise ModelError(
-            f"{path}: cannot be written ({error.strerror or error}); nothing was changed: make room or choose a folder "
-            "you may write to"
-        ) from None
+        raise _unwritable(error, path) from None
+
+
+def _ours(path: str | Path, overwrite: bool) -> Path:
+    """The folder, if it is ours to replace."""
+    path = Path(os.path.realpath(path))
+    come_back(path)
+    try:
+        if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+            return path
+        if not is_model(path):
+            raise ModelError(f"{path}: exists and is not a model; nothing was written: choose another folder")
+    except OSError as error:
+        raise _unwritable(error, path) from None
+    if not overwrite:
+        raise ModelError(f"{path}: there is a model already; nothing was written: choose another folder")
+    return path
+
+
+def _unwritable(error: OSError, path: Path) -> ModelError:
+    named = Path(str(error.filename or path))
+    where = named if named.is_relative_to(path) else path  # what stands in the way, not what we tried to write
+    return ModelError(
+        f"{where}: cannot be written ({error.strerror or error}); nothing was changed: make room or choose a folder "
+        "you may write to"
+    )
 
 
 def _write(method: Method, folder: Path) -> None:

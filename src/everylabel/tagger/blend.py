@@ -1,35 +1,29 @@
 """The experts' opinions made one ranking: learning to rank with LightGBM on the candidates of held-out documents.
 
-Pointwise, by the logistic loss, so that a margin is a log odds. No label becomes worse by a
-higher score or a better rank. Learned from candidates of rehearsals, where some labels were hidden: they were far more
-frequent there than labels that nobody has used are. So labels with and without training documents have a straight line
-each from margins to log odds, the level of the second one by those labels of held-out documents that training has not;
-a label that is added later is taken for as frequent as the hidden ones. Rare labels come a little before frequent ones
-that are hardly more probable (methods/rare.py), and unseen labels as far up as the first five
-places do not suffer: both are chosen on documents that the trees have not seen. Below, every second place at least is
-theirs (`every`): by probability alone they would come last, and nobody would find them. Where there is too little to
-learn from, the mean of the experts' ranks decides.
+Pointwise, by the logistic loss, so that a margin is a log odds; what it is worth for labels of each band, and for those
+that nobody has used, is learned on documents that the trees have not seen (probability.py). No label becomes worse by a
+higher score or a better rank. Where there is too little to learn from, the mean of the experts' ranks decides.
 Cost: fit O(rounds x rows x columns), twice, on at most `MOST_ROWS` rows; a document: candidates x rounds x depth.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix, vstack
 
 from everylabel.methods.calibrate import CALIBRATION_DEPTH
-from everylabel.metrics.ranking import find_hits, inverse_propensity, ndcg, psp, weigh
 from everylabel.parallel import n_openmp_threads
 from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
-from everylabel.tagger.candidates import ADDED, EXPERT_COLUMNS, SHARED_COLUMNS, CandidateTable
+from everylabel.tagger.blending_set import BlendingSet
+from everylabel.tagger.candidates import EXPERT_COLUMNS, PRIOR, SHARED_COLUMNS, CandidateTable
+from everylabel.tagger.probability import Levels, Line, fit_levels
 from everylabel.tagger.trees import Trees
-from everylabel.types import Csr, FloatArray, LongArray, Ranking
+from everylabel.types import FloatArray, LongArray, Ranking
 from everylabel.vectors import logistic
 
 if TYPE_CHECKING:
@@ -43,47 +37,8 @@ ROUNDS = 400
 PATIENCE = 30
 MOST_ROWS = 2_000_000
 NEGATIVES = 60  # of a document, at random, beside those that any expert has among its first ten
-RARE_WEIGHTS = (0.0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3)
-UNSEEN_LIFTS = tuple(np.arange(-2, 8.25, 0.25).tolist())
-COST_OF_RARE = 0.005  # of nDCG@5, that rare labels may take from frequent ones
-COST_OF_LIFT = 0.0005  # of nDCG@5, that labels without training documents may take from the others
 TIES = 1e-3  # of the experts' mean rank, beside the trees: they leave equal what they cannot tell apart
 UNSEEN_RANK_WEIGHT = 0.5  # of the mean rank among labels without training documents, beside the trees
-FIRST_PLACES = 6  # of a document, by probability alone
-_K = 5
-
-
-class BlendingSet(NamedTuple):
-    """Candidates of held-out documents, and what is true of them."""
-
-    table: CandidateTable
-    counts: LongArray  # of each row: training documents of its label, as the experts know them
-    hidden: NDArray[np.bool_]  # of each row: its label was hidden on purpose
-    truth: Csr  # (documents, labels), all pairs
-    truth_without_hidden: Csr  # the same without those of labels that were hidden
-
-    @property
-    def hits(self) -> NDArray[np.bool_]:
-        if not len(self.table.labels):  # scipy has no empty selection of entries
-            return np.zeros(0, np.bool_)
-        return np.asarray(self.truth[self.table.documents, self.table.labels]).ravel() > 0
-
-    @classmethod
-    def joined(cls, parts: Sequence[BlendingSet]) -> BlendingSet:
-        rows = (np.concatenate([getattr(part, name) for part in parts]) for name in ("counts", "hidden"))
-        names = ("truth", "truth_without_hidden")
-        pairs = (csr_matrix(vstack([getattr(part, name) for part in parts])) for name in names)
-        return cls(CandidateTable.joined([part.table for part in parts]), *rows, *pairs)
-
-
-class Line(NamedTuple):
-    """From margins to log odds."""
-
-    slope: float
-    level: float
-
-    def of(self, margins: Doubles) -> Doubles:
-        return self.slope * margins + self.level
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,34 +47,23 @@ class Blend:
 
     model: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, np.uint8))  # LightGBM's own text
     trees: Trees | None = None  # the same, to be read; None: the mean of the experts' ranks decides
-    seen: Line = field(default_factory=lambda: Line(1.0, 0.0))
-    unseen: Line = field(default_factory=lambda: Line(1.0, -1.0))
-    added: Line = field(default_factory=lambda: Line(1.0, 0.0))
-    rare_weight: float = 0.0
-    unseen_lift: float = 0.0
+    levels: Levels = field(default_factory=Levels)
+    rare_weight: float = 0.0  # of order.py
     gains: dict[str, float] = field(default_factory=dict)  # of each column: what it adds, together 1
     n_documents: int = 0  # that it was learned from
-    every: int = 2  # below the first places, each such place is for unseen labels; 0: none is
 
     def margins(self, table: CandidateTable) -> Doubles:
         if self.trees is None or len(table.labels) == 0:
-            return starts(table)
+            return without_trees(table)
         return with_ranks(self.trees.sums(table.columns), table)
 
     def scores(self, table: CandidateTable, counts: LongArray) -> FloatArray:
         """From 0 to 1, one scale for all labels; `counts`: training documents of each label."""
-        row_counts = counts[table.labels]
-        return self.reserve_for_unseen(table, self.scores_of(self.margins(table), row_counts), row_counts)
-
-    def reserve_for_unseen(self, table: CandidateTable, scores: FloatArray, counts: LongArray) -> FloatArray:
-        """Below the first places unseen labels have some of their own. `counts`: of each row."""
-        return table.reserve_for_unseen(scores, counts <= 0, FIRST_PLACES, self.every) if self.every else scores
+        return self.scores_of(self.margins(table), counts[table.labels])
 
     def scores_of(self, margins: Doubles, counts: LongArray) -> FloatArray:
         """`counts`: of each candidate's label; ADDED of one that came after the fit."""
-        seen = self.seen.of(margins) - self.rare_weight * np.log1p(np.maximum(counts, 0))
-        unseen = np.where(counts == ADDED, self.added.of(margins), self.unseen.of(margins) + self.unseen_lift)
-        return np.asarray(logistic(np.where(counts > 0, seen, unseen)), np.float32)
+        return np.asarray(logistic(self.levels.log_odds(margins, counts)), np.float32)
 
     def with_trees(self, booster: lightgbm.Booster) -> Blend:
         text = booster.model_to_string()
@@ -147,11 +91,10 @@ class Blend:
 
     def state(self) -> dict[str, Any]:
         plain = {
-            "lines": [list(self.seen), list(self.unseen), list(self.added)],
-            "weights": [self.rare_weight, self.unseen_lift],
+            "lines": {name: list(line) for name, line in self.levels.lines.items()},
+            "rare_weight": self.rare_weight,
             "gains": self.gains,
             "n_documents": self.n_documents,
-            "every": self.every,
         }
         trees = {} if self.trees is None else {"model": self.model, **add_prefix("trees", self.trees.state())}
         return {"about": plain, **trees}
@@ -159,16 +102,21 @@ class Blend:
     @classmethod
     def restored(cls, state: dict[str, Any]) -> Blend:
         about, trees = state["about"], strip_prefix(state, "trees")
-        seen, unseen, added = (Line(*line) for line in about["lines"])
-        rare, lift = about["weights"]
+        levels = Levels({name: Line(*line) for name, line in about["lines"].items()})
         read = {"model": state["model"], "trees": Trees.restored(trees)} if trees else {}
-        numbers = {key: about[key] for key in ("gains", "n_documents", "every")}
-        return cls(seen=seen, unseen=unseen, added=added, rare_weight=rare, unseen_lift=lift, **numbers, **read)
+        numbers = {key: about[key] for key in ("rare_weight", "gains", "n_documents")}
+        return cls(levels=levels, **numbers, **read)
 
 
 def starts(table: CandidateTable) -> Doubles:
     """All there is without trees, and what breaks their ties: the mean of the logarithms of the experts' ranks."""
     return -table.shared("mean rank").astype(np.float64)
+
+
+def without_trees(table: CandidateTable) -> Doubles:
+    """What decides where there is too little to learn from: other corpora, and the experts' ranks."""
+    prior = table.shared(PRIOR).astype(np.float64)
+    return np.where(np.isnan(prior), 0, prior) + starts(table)
 
 
 def with_ranks(trees: Doubles, table: CandidateTable) -> Doubles:
@@ -182,18 +130,17 @@ def with_ranks(trees: Doubles, table: CandidateTable) -> Doubles:
 def learn(
     data: BlendingSet,
     counts: LongArray,
+    unseen_rate: float,
     names: list[str],
-    n_train: int,
     seed: int,
-    every: int = 2,
     run: Run = QUIET,
 ) -> tuple[Blend, Ranking]:
     """The blend, and how it ranks the held-out documents by trees that have not seen them, hidden labels left out.
 
-    `counts`: training documents of each label in all data; `names`: of the columns.
+    `counts`: training documents of each label in all data; `unseen_rate`: of `rate_of_unseen`; `names`: of the columns.
     """
-    margins, hits = starts(data.table), data.hits
-    blend = Blend(n_documents=data.table.n_documents, every=every)
+    margins, hits = without_trees(data.table), data.hits
+    blend = Blend(n_documents=data.table.n_documents)
     if data.table.n_documents >= LEAST_DOCUMENTS and hits.sum() >= LEAST_HITS:
         with run.task("blend", 3) as advance:
             margins, rounds = cross_fitted(data, hits, seed, advance)
@@ -202,11 +149,10 @@ def learn(
             gains = dict(zip(names, (shares / max(shares.sum(), 1e-12)).round(5).tolist(), strict=True))
             blend = replace(blend.with_trees(booster), gains=gains)
             advance(1)
-    blend = fit_levels(blend, data, hits, margins, inverse_propensity(counts, n_train))
+    blend = replace(blend, levels=fit_levels(data, hits, margins, counts, unseen_rate))
     shown = ~data.hidden
-    table, row_counts = data.table.take(shown), data.counts[shown]
-    scores = blend.reserve_for_unseen(table, blend.scores_of(margins[shown], row_counts), row_counts)
-    return blend, table.ranking(scores, CALIBRATION_DEPTH)
+    scores = blend.scores_of(margins[shown], data.counts[shown])
+    return blend, data.table.take(shown).ranking(scores, CALIBRATION_DEPTH)
 
 
 def cross_fitted(
@@ -283,87 +229,5 @@ def _directions(n_columns: int) -> list[int]:
     """A higher score, or a better rank, never makes a label worse: what holds for documents of any kind."""
     n_experts = (n_columns - len(SHARED_COLUMNS)) // len(EXPERT_COLUMNS)
     experts = [{"score": 1, "rank": -1, "gap": 1}[column] for column in EXPERT_COLUMNS] * n_experts
-    shared = {"agreement": 1, "best rank": -1, "mean rank": -1, "rank among unseen": -1}
+    shared = {"agreement": 1, "best rank": -1, "mean rank": -1, "rank among unseen": -1, PRIOR: 1}
     return experts + [shared.get(name, 0) for name in SHARED_COLUMNS]
-
-
-def fit_levels(blend: Blend, data: BlendingSet, hits: Any, margins: Doubles, weights: Any) -> Blend:
-    """The two lines, then how far rare and unseen labels are favoured. `weights`: of a hit of each label in PSP."""
-    unseen = data.counts == 0
-    blend = replace(blend, seen=fitted_line(margins[~unseen], hits[~unseen]))
-    if unseen.any():
-        line, never_used = fitted_line(margins[unseen], hits[unseen]), unseen & ~data.hidden
-        level = levelled(line, margins[never_used], hits[never_used])
-        blend = replace(blend, unseen=level, added=line if hits[unseen].any() else blend.seen)
-    rows = _likely(data, margins)
-    chooser = _Chooser(data.table.take(rows), data.counts[rows], margins[rows], data.truth_without_hidden, weights)
-    blend = replace(blend, rare_weight=chooser.rare_weight(blend))
-    return replace(blend, unseen_lift=chooser.unseen_lift(blend))
-
-
-def _likely(data: BlendingSet, margins: Doubles) -> LongArray:
-    """Rows that may come to stand among the first five, whatever is favoured; hidden labels never."""
-    kind = data.table.documents * 2 + (data.counts == 0)
-    order = np.lexsort((-margins, data.hidden, kind))
-    begins = np.searchsorted(kind[order], kind[order])
-    room = np.where(data.counts[order] == 0, _K, 4 * _K)
-    chosen = order[(np.arange(len(order)) - begins < room) & ~data.hidden[order]]
-    return np.sort(chosen)
-
-
-class _Chooser:
-    """nDCG@5 and PSP@5 of the held-out documents, for one weight after the other."""
-
-    def __init__(self, table: CandidateTable, counts: LongArray, margins: Doubles, truth: Csr, weights: Any) -> None:
-        self.table, self.counts, self.margins, self.truth, self.weights = table, counts, margins, truth, weights
-
-    def measured(self, blend: Blend) -> tuple[float, float]:
-        scores = blend.scores_of(self.margins, self.counts)
-        hits = find_hits(self.table.ranking(scores, _K), self.truth)
-        return ndcg(hits, _K).value, psp(weigh(hits, self.weights, _K), _K).value
-
-    def rare_weight(self, blend: Blend) -> float:
-        """Best for the sum of both, of frequent and of rare labels alike, that costs the first little."""
-        found = [self.measured(replace(blend, rare_weight=weight)) for weight in RARE_WEIGHTS]
-        overall, rare = np.transpose(found)
-        if np.isnan(overall + rare).all():
-            return 0.0
-        cheap = overall >= np.nanmax(overall) - COST_OF_RARE
-        return RARE_WEIGHTS[int(np.nanargmax(np.where(cheap, overall + rare, np.nan)))]
-
-    def unseen_lift(self, blend: Blend) -> float:
-        """The largest that costs the first five places next to nothing."""
-        found = [self.measured(replace(blend, unseen_lift=lift))[0] for lift in UNSEEN_LIFTS]
-        if np.isnan(found).all():
-            return 0.0
-        return float(UNSEEN_LIFTS[int(np.flatnonzero(np.array(found) >= max(found) - COST_OF_LIFT)[-1])])
-
-
-def fitted_line(margins: Doubles, hits: NDArray[np.bool_]) -> Line:
-    """Logistic regression on one number, a little drawn to a slope of 1; never falling. O(rows)."""
-    from scipy.optimize import minimize
-    from scipy.special import log_expit
-
-    if not len(hits):
-        return Line(1.0, 0.0)
-    signs = np.where(hits, 1.0, -1.0)
-
-    def loss(line: Doubles) -> tuple[float, Doubles]:
-        odds = signs * (line[0] * margins + line[1])
-        pull = -signs * logistic(-odds)
-        value = -log_expit(odds).sum() + (line[0] - 1) ** 2 + 0.01 * line[1] ** 2
-        return float(value), np.array([pull @ margins + 2 * (line[0] - 1), pull.sum() + 0.02 * line[1]])
-
-    found = minimize(loss, np.array([1.0, 0.0]), jac=True, method="L-BFGS-B", bounds=[(0.05, None), (None, None)])
-    return Line(float(found.x[0]), float(found.x[1]))
-
-
-def levelled(line: Line, margins: Doubles, hits: NDArray[np.bool_]) -> Line:
-    """The line moved up or down until it expects as many hits as there are; half a hit is added to both."""
-    if not len(hits):
-        return line
-    level = line.level
-    for _ in range(30):
-        expected = float(logistic(line.slope * margins + level).sum())
-        level += np.log((hits.sum() + 0.5) / (expected + 0.5))
-    return Line(line.slope, float(np.clip(level, line.level - 6, line.level + 3)))

@@ -4,8 +4,9 @@ Candidates are the best labels of every expert, and the best of those without tr
 can rank them: there are few of them among the best of all, and they must be there to be found. Columns of an expert:
 its score, the logarithm of the rank, and the distance to its best label's score; nan where the label is not among
 those that it ranks. Columns of all: the label's frequency, how many experts have it among their first, and so on; of
-unseen labels also their mean rank among each other. An expert that has not ranked a label counts as one that has it
-last; of unseen labels only those are asked that can rank them, or have learned to since.
+unseen labels also their mean rank among each other; and the log odds that other corpora give (prior.py). An expert that
+has not ranked a label counts as one that has it last; of unseen labels only those are asked that can rank them, or have
+learned to since.
 Cost: O(experts x ranks asked for) a document, however many labels there are.
 """
 
@@ -26,6 +27,8 @@ BEST = 50  # labels of an expert that are candidates
 BEST_UNSEEN = 40  # and as many of those without training documents
 FIRST = 10  # ranks that count as agreement
 ADDED = -1  # training documents of a label that came after the fit
+PRIOR = "prior"  # an opinion that is no expert's: a column of its own, of log odds
+LEAST_ODDS = -9.0  # logarithms, of a label that the prior has not ranked
 EXPERT_COLUMNS = ("score", "rank", "gap")
 SHARED_COLUMNS = (
     "frequency",
@@ -36,7 +39,9 @@ SHARED_COLUMNS = (
     "name words",
     "labels named",
     "rank among unseen",
+    PRIOR,
 )
+BoolArray = NDArray[np.bool_]
 
 
 class CandidateTable(NamedTuple):
@@ -66,27 +71,6 @@ class CandidateTable(NamedTuple):
         found.scores[self.documents[kept], rank[rank < k]] = scores[kept]
         return found
 
-    def reserve_for_unseen(self, scores: FloatArray, unseen: NDArray[np.bool_], first: int, every: int) -> FloatArray:
-        """Scores by which the u-th best label of `unseen` (a mask of rows) stands at place first + every x u or before.
-
-        Its score is raised to just above that of the label whose place it takes. O(rows log rows).
-        """
-        kind = 2 * self.documents + unseen
-        order = np.lexsort((self.labels, -scores, kind))
-        kinds = kind[order]
-        place = np.arange(len(order)) - np.searchsorted(kinds, kinds)  # from 0, among its own kind
-        taken = first + (every - 1) * (place + 1)  # how many of the others stand before it at most
-        begins = np.searchsorted(kinds, kinds - 1)  # where the others of its document begin
-        ends = np.searchsorted(kinds, kinds - 1, side="right")
-        at = begins + taken
-        found = scores[order].copy()
-        lifted = unseen[order] & (at < ends) & (at >= begins)
-        above = np.nextafter(scores[order][np.minimum(at, len(order) - 1)], np.float32(2), dtype=np.float32)
-        found[lifted] = np.maximum(found[lifted], np.minimum(above[lifted], 1))
-        raised = np.empty_like(found)
-        raised[order] = found
-        return raised
-
     @classmethod
     def joined(cls, parts: Sequence[CandidateTable]) -> CandidateTable:
         """The documents of all parts, one part after the other."""
@@ -106,19 +90,41 @@ def tabulated(
     """`opinions`: each expert's ranking of the same documents; `ranks_unseen`: of each of them, whether it can rank
     unseen labels. `counts`: training documents of each label, as the experts know them. `name_lengths`: words of each
     label's name (`lengths_of_names`)."""
-    rankings = list(opinions.values())
+    rankings = [ranking for name, ranking in opinions.items() if name != PRIOR]
     n_docs = rankings[0].n_docs
     ids = np.concatenate([ranking.ids[:, :DEEP] for ranking in rankings], axis=1)
     scores = np.concatenate([ranking.scores[:, :DEEP] for ranking in rankings], axis=1)
     firsts = np.cumsum([0] + [min(ranking.k, DEEP) for ranking in rankings])
-    able = np.array(ranks_unseen, np.bool_)
+    able = np.array([can for name, can in zip(opinions, ranks_unseen, strict=True) if name != PRIOR], np.bool_)
     parts: dict[int, CandidateTable] = {}
 
     def work(first: int, last: int) -> None:
         parts[first] = _part(ids, scores, firsts, able, counts, name_lengths, first, last)
 
     for_each_part(n_docs, work)
-    return CandidateTable.joined([parts[first] for first in sorted(parts)])
+    table = CandidateTable.joined([parts[first] for first in sorted(parts)])
+    table.shared(PRIOR)[:] = log_odds(opinions[PRIOR], table.documents, table.labels) if PRIOR in opinions else np.nan
+    return table
+
+
+def log_odds(probabilities: Ranking, documents: LongArray, labels: LongArray) -> FloatArray:
+    """Of these pairs, from a ranking whose scores are probabilities."""
+    scores, _, ranked = found_in(probabilities, documents, labels)
+    inside = np.clip(scores, 1e-6, 1 - 1e-6)
+    return np.where(ranked, np.log(inside / (1 - inside)), LEAST_ODDS).astype(np.float32)
+
+
+def found_in(ranking: Ranking, documents: LongArray, labels: LongArray) -> tuple[FloatArray, LongArray, BoolArray]:
+    """Scores and ranks of these pairs of a document and a label, and which of them are ranked. O(n log n)."""
+    there = ranking.ids >= 0
+    rows, places = np.nonzero(there)
+    if not len(rows):
+        return np.zeros(len(labels), np.float32), np.zeros(len(labels), np.int64), np.zeros(len(labels), np.bool_)
+    width = int(max(labels.max(initial=0), ranking.ids.max())) + 1
+    keys, wanted = rows * width + ranking.ids[there], documents * width + labels
+    order = np.argsort(keys)
+    at = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
+    return ranking.scores[rows[at], places[at]], places[at], keys[at] == wanted
 
 
 def _part(

@@ -26,6 +26,13 @@ Doubles: TypeAlias = NDArray[np.float64]
 _CELLS = 1 << 22  # documents x ranks x nodes that are there at a time
 
 
+def cut(ranking: Ranking, threshold: float | None, best: bool) -> Ranking:
+    """By a threshold if there is one, then by the expected F1 if that is wanted."""
+    if threshold is not None:
+        ranking = at_threshold(ranking, threshold)
+    return best_f1(ranking) if best else ranking
+
+
 def at_threshold(ranking: Ranking, threshold: float) -> Ranking:
     """Only labels with at least this probability stay; a document may have none."""
     if not 0 <= threshold <= 1:

@@ -14,6 +14,8 @@ from everylabel.methods.base import Method
 from everylabel.parallel import work_together
 from everylabel.registry import method_class
 from everylabel.run import QUIET, Run
+from everylabel.tagger.candidates import PRIOR
+from everylabel.tagger.prior import Prior
 from everylabel.text.views import Views
 from everylabel.types import Ranking
 
@@ -42,16 +44,23 @@ def why_unfitted(error: Exception) -> str:
     return f"cannot be fitted on these data ({' '.join(what.split())[:MOST_SAID]})"
 
 
-def opinions(experts: Mapping[str, Method], views: Views) -> dict[str, Ranking]:
-    """What each expert says, in the order of `opinion_names`. Each reads what the others have read.
+def opinions(experts: Mapping[str, Method], views: Views, prior: Prior | None = None) -> dict[str, Ranking]:
+    """What each expert says, in the order of `opinion_names`, and last what the prior makes of the parts of one of
+    them. Each reads what the others have read.
 
     Side by side, each on one core: a single text has little in it that two cores could share.
     """
     names = opinion_names(list(experts), views.documents.features is None)
+    reader = None if prior is None else prior.reader(experts.values())
 
     def ask(name: str) -> Ranking:
+        if name == PRIOR:
+            assert prior is not None
+            assert reader is not None
+            return prior.rank(reader, views, reader.depth)
         return opinion(experts[WORDS], views.titles_only()) if name == TITLES else opinion(experts[name], views)
 
+    names += [] if reader is None else [PRIOR]
     return dict(zip(names, work_together(ask, names), strict=True))
 
 
@@ -61,7 +70,7 @@ def opinion_names(experts: Sequence[str], texts: bool) -> list[str]:
 
 def ranks_unseen(opinions: Sequence[str]) -> list[bool]:
     """Of each opinion: whether who has it can rank unseen labels."""
-    return [method_class(WORDS if name == TITLES else name).traits.ranks_unseen for name in opinions]
+    return [name == PRIOR or method_class(WORDS if name == TITLES else name).traits.ranks_unseen for name in opinions]
 
 
 def opinion(expert: Method, views: Views) -> Ranking:

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from everylabel.data.columns import TextColumn
+from everylabel.data.dataset import Documents
 from everylabel.methods.base import Method
 from everylabel.methods.evidence import LONGEST_WORD, WINDOW, Clue
 from everylabel.text.views import Views
@@ -43,6 +44,16 @@ class Evidence(NamedTuple):
     text: str
     weight: float
     source: str  # the expert's name
+
+
+class Tag(NamedTuple):
+    """A label of a document, and why."""
+
+    id: str
+    name: str
+    probability: float
+    band: str
+    evidence: list[Evidence]
 
 
 class Training(NamedTuple):
@@ -121,3 +132,11 @@ def _sentence(experts: Mapping[str, Method], text: str, label: int) -> Iterator[
         if scores.any():
             yield source, Clue("passage", one_line(sentences[int(scores.argmax())], _SHOWN), float(scores.max()))
             return
+
+
+def beginnings(documents: Documents) -> list[str]:
+    """How a document is shown in a line: its title, or how it begins. No file takes halves of characters."""
+    return [
+        " ".join((title or text[: 2 * BEGINNING]).encode("utf-8", "replace").decode().split())[:BEGINNING]
+        for title, text in zip(documents.titles, documents.texts, strict=True)
+    ]

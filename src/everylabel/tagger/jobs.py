@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from everylabel.data.dataset import Dataset
@@ -22,6 +23,7 @@ from everylabel.run import Run
 from everylabel.tagger import job_cache
 from everylabel.tagger.experts import fit_expert, new_expert, opinions
 from everylabel.tagger.job_cache import FittedJob, RankingsByRehearsal
+from everylabel.tagger.prior import prior_among
 from everylabel.tagger.rehearsal import Rehearsal
 from everylabel.text.views import Views
 from everylabel.types import Ranking
@@ -66,6 +68,15 @@ def executor_of(name: str, n_jobs: int, run: Run) -> Executor:
     return SideBySide() if method_class(name).traits.side_by_side(n_jobs, n_threads()) else InTurn()
 
 
+def run_jobs(
+    name: str, settings: Mapping[str, Any], seed: int, dataset: Dataset, rehearsals: Sequence[Rehearsal], run: Run
+) -> list[FittedJob]:
+    """All that an expert has to do, done."""
+    jobs = jobs_of(name, settings, seed, rehearsals)
+    work = partial(run_job, dataset=dataset, rehearsals=rehearsals, run=run)
+    return list(executor_of(name, len(jobs), run).map(work, jobs))
+
+
 def run_job(job: Job, dataset: Dataset, rehearsals: Sequence[Rehearsal], run: Run) -> FittedJob:
     """From the cache, or fitted and put there."""
     known = job_cache.read(job.label, cache_key(job, len(rehearsals)), run)
@@ -76,17 +87,21 @@ def run_job(job: Job, dataset: Dataset, rehearsals: Sequence[Rehearsal], run: Ru
     if job.rehearsal == WHOLE:
         expert = fit_expert(job.new_expert(), dataset, own)
         rankings = {
-            i: opinions({job.name: rehearsing(expert, one)}, Views.in_run(one.held.documents, run))
+            i: _asked(job.name, rehearsing(expert, one), one, run)
             for i, one in enumerate(rehearsals)
             if answers_whole(job.name, one)
         }
     else:
         one = rehearsals[job.rehearsal]
         expert = fit_expert(job.new_expert(), one.train, own)
-        rankings = {job.rehearsal: opinions({job.name: expert}, Views.in_run(one.held.documents, run))}
+        rankings = {job.rehearsal: _asked(job.name, expert, one, run)}
     result = FittedJob(expert if job.rehearsal == WHOLE else None, rankings, run.clock() - started)
     job_cache.write(job.label, cache_key(job, len(rehearsals)), result, run)
     return result
+
+
+def _asked(name: str, expert: Method, rehearsal: Rehearsal, run: Run) -> dict[str, Ranking]:
+    return opinions({name: expert}, Views.in_run(rehearsal.held.documents, run), prior_among([expert]))
 
 
 def rehearsing(expert: Method, rehearsal: Rehearsal) -> Method:

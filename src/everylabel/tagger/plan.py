@@ -13,11 +13,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from everylabel.config import merge
 from everylabel.errors import ConfigError
 from everylabel.methods.facts import Facts, Work
 from everylabel.registry import method_class, method_classes
 from everylabel.tagger.growth import within
 from everylabel.tagger.rehearsal import CROSS_FITTED, LEAST_DEV, LEAST_ROWS, MOST_HELD
+from everylabel.text.language import unread
 
 if TYPE_CHECKING:
     from everylabel.methods.base import Method
@@ -26,6 +28,7 @@ RehearsalKind: TypeAlias = Literal["dev", "held out", "folds", "mean", "none"]
 
 UNITS = {"h": 3600, "m": 60, "s": 1}
 NUMBER = r"[0-9]+(?:\.[0-9]+)?"
+BY_TRANSFORMER = 8e-3  # seconds a text, of a small one
 OVERHEAD = 1.0  # seconds of an expert beside its fits and rankings
 
 
@@ -51,6 +54,7 @@ class Plan:
     rehearsal: RehearsalKind
     reason: str
     spare: tuple[Choice, ...] = ()
+    warning: str = ""  # of the language
 
     @property
     def seconds(self) -> float:
@@ -62,13 +66,17 @@ class Plan:
 
     def lines(self) -> list[str]:
         """For people."""
-        names = [*self.names, *(choice.name for choice in self.spare), *(name for name, _ in self.left_out)]
-        width = max(map(len, names), default=0)
+        missing: dict[str, list[str]] = {}  # by the reason, so that each is said once
+        for name, why in self.left_out:
+            missing.setdefault(why, []).append(name)
+        alone = [names[0] for names in missing.values() if len(names) == 1]
+        width = max(map(len, [*self.names, *(choice.name for choice in self.spare), *alone]), default=0)
         return [
             f"plan: {self.reason}",
+            *([f"  warning: {self.warning}"] if self.warning else []),
             *(f"  {c.name:{width}}  {c.why} (about {spoken(c.seconds)})" for c in self.experts),
             *(f"  {c.name:{width}}  if time is left: {c.why} (about {spoken(c.seconds)})" for c in self.spare),
-            *(f"  {name:{width}}  left out: {why}" for name, why in self.left_out),
+            *(f"  {', '.join(names):{width}}  left out: {why}" for why, names in missing.items()),
             f"  {REHEARSED[self.rehearsal]}",
             f"  time: about {spoken(self.seconds)} of a budget of {spoken(self.budget)}",
         ]
@@ -80,7 +88,7 @@ class Plan:
     def from_json(cls, values: dict[str, Any]) -> Plan:
         experts, spare = (tuple(Choice(**choice) for choice in values[key]) for key in ("experts", "spare"))
         left_out = tuple((name, why) for name, why in values["left_out"])
-        return cls(experts, left_out, values["budget"], values["rehearsal"], values["reason"], spare)
+        return cls(experts, left_out, values["budget"], values["rehearsal"], values["reason"], spare, values["warning"])
 
     def without(self, name: str, why: str) -> Plan:
         """An expert was planned, and cannot be had."""
@@ -142,7 +150,8 @@ def choose_plan(
         f"{facts.n_labels:,} labels have some, {facts.cores} cores{' and a GPU' if facts.gpu else ''}, "
         f"language {facts.language!r}"
     )
-    return Plan(tuple(chosen), tuple(left), budget, rehearsal if len(chosen) > 1 else "none", reason, tuple(spare))
+    kind: RehearsalKind = rehearsal if len(chosen) > 1 else "none"
+    return Plan(tuple(chosen), tuple(left), budget, kind, reason, tuple(spare), unread(facts.language))
 
 
 def by_worth() -> list[type[Method]]:
@@ -187,7 +196,8 @@ def _without_pairs(facts: Facts, budget: float, only: Sequence[str], without: Se
         f"no labelled documents, {facts.n_docs:,} without labels, {facts.n_labels:,} labels, "
         f"language {facts.language!r}"
     )
-    return Plan((_choice(able[0], facts, "none"),), (), budget, "none", reason)
+    choice = _choice(able[0], facts, "none")
+    return Plan((choice,), (), budget, "none", reason, warning=unread(facts.language))
 
 
 def _choice(method: type[Method], facts: Facts, rehearsal: str) -> Choice:
@@ -196,7 +206,7 @@ def _choice(method: type[Method], facts: Facts, rehearsal: str) -> Choice:
         method.name,
         method.traits.why,
         round(cost(method, facts, rehearsal), 1),
-        method.settings_for(facts),
+        merge(method.settings_for(facts), method.with_encoder(facts.encoder)),
         max(work, key=lambda kind: work[kind]),
     )
 
@@ -210,7 +220,10 @@ def cost(method: type[Method], facts: Facts, rehearsal: str) -> float:
     if traits.side_by_side(jobs, facts.cores):
         fits *= traits.on_one_core / facts.cores
     asked = {"dev": min(facts.n_dev, MOST_HELD), "held out": MOST_HELD, "folds": facts.n_labelled}.get(rehearsal, 0)
-    once = method.cost(facts).seconds(facts)
+    work = method.cost(facts)
+    if facts.encoder and method.with_encoder(facts.encoder):
+        work = replace(work, reading=work.reading + BY_TRANSFORMER * (facts.n_docs + facts.n_labels))
+    once = work.seconds(facts)
     ranking = Work(reading=method.seconds_per_document(facts) * asked).seconds(facts)
     return OVERHEAD + once * fits + ranking
 

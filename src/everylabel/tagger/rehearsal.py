@@ -15,13 +15,14 @@ import numpy as np
 
 from everylabel.data.bands import BANDS
 from everylabel.data.dataset import Dataset, LabelSet, pairs_in
+from everylabel.data.enough import TO_BLEND, TO_REHEARSE
 from everylabel.data.splits import of_labels, ranks, sample_by_id
 from everylabel.types import Csr, LongArray
 
-LEAST_DEV = 300  # labelled documents of a dev split that is enough by itself
+LEAST_DEV = TO_BLEND  # labelled documents of a dev split that is enough by itself
 MOST_HELD = 6_000  # documents: more do not change what is learned
 FOLDS = 3
-LEAST_ROWS = 10  # labelled documents, below which a part of them is nothing to learn from
+LEAST_ROWS = TO_REHEARSE  # labelled documents, below which a part of them is nothing to learn from
 CROSS_FITTED = 9_000  # labelled documents, up to which each one is held out once
 HIDDEN_SHARE = 0.2  # of the labels that are not frequent
 MOST_HIDDEN = 2_000
@@ -57,6 +58,11 @@ def labelled(dataset: Dataset) -> int:
 def in_vocabulary(labels: LabelSet, dataset: Dataset) -> Dataset:
     """The documents with those of their pairs that the vocabulary has, numbered as it numbers them."""
     return Dataset(dataset.documents, labels, pairs_in(labels, dataset)[:, : len(labels)], name=dataset.name)
+
+
+def dev_in_vocabulary(dataset: Dataset, dev: Dataset | None) -> Dataset | None:
+    """Only labels of the vocabulary can be learned from."""
+    return None if dev is None or dev.pairs is None else in_vocabulary(dataset.labels, dev)
 
 
 def _folds(rows: LongArray, ids: list[str], seed: int) -> list[LongArray]:

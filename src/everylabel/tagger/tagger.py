@@ -12,18 +12,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field
-from functools import partial
-from typing import Any, NamedTuple, Self
+from dataclasses import field, replace
+from typing import Any, Self
 
 import numpy as np
 
 from everylabel.config import merge
 from everylabel.data.bands import band_of
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
+from everylabel.data.enough import TO_CALIBRATE
 from everylabel.data.given import texts_of
 from everylabel.data.labels import labels_of
-from everylabel.data.splits import of_labels, ranks
 from everylabel.errors import ConfigError, DataError
 from everylabel.methods.base import Method, State
 from everylabel.methods.calibrate import Calibration
@@ -33,16 +32,21 @@ from everylabel.methods.words.neighbours import NearestNeighbours
 from everylabel.parallel import n_threads, work_together
 from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
-from everylabel.tagger.blend import Blend, BlendingSet, learn
-from everylabel.tagger.candidates import ADDED, CandidateTable, column_names, lengths_of_names, tabulated
+from everylabel.tagger.blend import Blend, learn
+from everylabel.tagger.blending_set import BlendingSet, blending_set
+from everylabel.tagger.candidates import ADDED, PRIOR, CandidateTable, column_names, lengths_of_names, tabulated
 from everylabel.tagger.clock import Clock
-from everylabel.tagger.cut import at_threshold, best_f1
+from everylabel.tagger.cut import cut
 from everylabel.tagger.experts import fit_expert, new_expert, opinion_names, opinions, ranks_unseen, why_unfitted
-from everylabel.tagger.explain import BEGINNING, Evidence, Training, evidence
+from everylabel.tagger.explain import Tag as Tag  # what `tag` gives
+from everylabel.tagger.explain import Training, beginnings, evidence
 from everylabel.tagger.job_cache import RankingsByRehearsal
-from everylabel.tagger.jobs import executor_of, jobs_of, joined, run_job
+from everylabel.tagger.jobs import joined, run_jobs
+from everylabel.tagger.order import DEPTH, MOST_NEW, ORDERS, Order, best_rare_weight, interleaved, only_new
 from everylabel.tagger.plan import Choice, Plan, choose_plan, seconds_of, spoken
-from everylabel.tagger.rehearsal import Rehearsal, in_vocabulary, labelled, rehearsals
+from everylabel.tagger.prior import Prior, prior_among, prior_of
+from everylabel.tagger.probability import rate_of_unseen
+from everylabel.tagger.rehearsal import Rehearsal, dev_in_vocabulary, labelled, rehearsals
 from everylabel.tagger.update import Learned, as_dataset, measured, refit_due
 from everylabel.text.views import Views
 from everylabel.types import LongArray, Ranking
@@ -50,17 +54,7 @@ from everylabel.types import LongArray, Ranking
 CHUNK = 256  # documents that are ranked at a time
 FEW = 16  # so many are ranked by the experts side by side, more by parts of them side by side
 BLENDING = 5e-3  # seconds for each held-out document, as planned
-LEAST_CALIBRATION = 20  # labelled documents, for what has no blend
-
-
-class Tag(NamedTuple):
-    """A label of a document, and why."""
-
-    id: str
-    name: str
-    probability: float
-    band: str
-    evidence: list[Evidence]
+LEAST_CALIBRATION = TO_CALIBRATE  # labelled documents, for what has no blend
 
 
 @method("tagger", "several methods, chosen for the data and blended: frequent, rare and unseen labels in one ranking")
@@ -76,13 +70,15 @@ class Tagger(Method):
     experts: tuple[str, ...] = ()  # methods to use; none: as planned
     without: tuple[str, ...] = ()  # methods never to use
     settings: dict[str, Any] = field(default_factory=dict)  # of experts: --set settings.of-de.learn.epochs=3
-    unseen_every: int = 2  # below the first places, each such place is for labels nobody has used; 0: none is
-    language: str = "auto"  # of the documents; "auto": told by their words, "none": words as they are
+    order: Order = "probability"  # "interleave": rare and unseen labels come earlier, see order.py
+    language: str = "auto"  # of the texts: "de", or "fi+sv+en"; "auto": told by their words, "none": words as they are
+    encoder: str = ""  # a sentence-transformers folder or hub id that all experts with an encoder use, such as a
+    # multilingual one; "": the bundled ones, which know English, or what is learned from documents in other languages
 
     def check(self) -> None:
         seconds_of(self.budget)
-        if self.unseen_every < 0 or self.unseen_every == 1:
-            raise ConfigError(f"unseen_every must be 0, or 2 and more; got {self.unseen_every}")
+        if self.order not in ORDERS:
+            raise ConfigError(f"order must be {' or '.join(map(repr, ORDERS))}; got {self.order!r}")
         for name, values in self.settings.items():
             if not isinstance(values, Mapping):
                 raise ConfigError(f"settings.{name} must be settings of an expert: settings.{name}.KEY=VALUE")
@@ -90,14 +86,43 @@ class Tagger(Method):
 
     def fit(self, dataset: Dataset, dev: Dataset | None = None, *, run: Run = QUIET) -> Self:
         """`dev`: labelled documents to blend on; without, training documents are held out for it."""
-        run, known = run.sharing(), _dev_of(dataset, dev)
+        run, known = run.sharing(), dev_in_vocabulary(dataset, dev)
         return self._fitted_by(dataset, lambda model: model._fit_and_blend(dataset, known, run))
 
     def plan(self, dataset: Dataset, dev: Dataset | None = None) -> Plan:
         """What `fit` would do, without doing it."""
         self.check_fit(dataset)
-        facts = Facts.of(dataset, _dev_of(dataset, dev), self.language)
+        facts = Facts.of(dataset, dev_in_vocabulary(dataset, dev), self.language, self.encoder)
         return choose_plan(facts, seconds_of(self.budget), only=self.experts, without=self.without)
+
+    def rank(self, texts: Views | Documents | Iterable[str], k: int = 10) -> Ranking:
+        """The k best labels of each text with their probabilities, by these; of another `order` they may rise again."""
+        model = self.model_
+        if model.order == "probability" or model.blend_ is None:
+            return Method.rank(model, texts, k)
+        found = Method.rank(model, texts, max(k, DEPTH))
+        return interleaved(found, model.counts_, model.blend_.rare_weight, min(k, found.k))
+
+    def in_order(self, order: Order) -> Self:
+        """A model with what this one has learned, and another order of its rankings."""
+        model = self.model_._copy()
+        model.order = order
+        model.check()
+        return model
+
+    def new_labels(
+        self, texts: Documents | Iterable[str], n: int = MOST_NEW, *, explain: bool = True
+    ) -> list[list[Tag]]:
+        """Labels that no document has had so far, and that fit: the n best of each text, by their probability.
+
+        Few of them are among the best of all labels, as each is seldom right: so they are a group of their own.
+        """
+        return self._tags(texts, lambda model, views: model.rank_new(views, n), explain)
+
+    def rank_new(self, texts: Views | Documents | Iterable[str], n: int = MOST_NEW) -> Ranking:
+        """The labels of `new_labels` as a ranking; none where no label was ever used."""
+        model = self.model_
+        return only_new(Method.rank(model, texts, DEPTH if model.counts_.any() else 1), model.counts_, n)
 
     def tag(
         self,
@@ -110,13 +135,22 @@ class Tagger(Method):
     ) -> list[list[Tag]]:
         """The tags of each text with probability, band and evidence: the k best; those of a probability of at least
         `threshold`; or, with `best`, as many as give the best expected F1. At most k of them in any case."""
-        model, cut = self.model_, partial(_cut, threshold=threshold, best=best)
-        found = work_together(lambda part: model._tags(Views(part), k, cut, explain), _shares(Documents.of(texts)))
-        return [tags for part in found for tags in part]
+        return self._tags(texts, lambda model, views: cut(model.rank(views, k), threshold, best), explain)
 
-    def _tags(self, views: Views, k: int, cut: Callable[[Ranking], Ranking], explain: bool) -> list[list[Tag]]:
-        """Evidence is looked for in what was read to rank."""
-        found, labels = cut(self.rank(views, k)), self.labels_
+    def _tags(
+        self, texts: Documents | Sequence[str], rank: Callable[[Self, Views], Ranking], explain: bool
+    ) -> list[list[Tag]]:
+        model = self.model_
+
+        def tagged(part: Documents) -> list[list[Tag]]:
+            views = Views(part)
+            return model.described(views, rank(model, views), explain=explain)
+
+        return [tags for part in work_together(tagged, _shares(Documents.of(texts))) for tags in part]
+
+    def described(self, views: Views, ranking: Ranking, *, explain: bool = True) -> list[list[Tag]]:
+        """The labels of a ranking of these texts. Evidence is looked for in what was read to rank."""
+        labels = self.labels_
         rows = [views.taken(np.array([row])) if explain else views for row in range(len(views))]
         return [
             [
@@ -130,7 +164,7 @@ class Tagger(Method):
                 for label, score in zip(ids, scores, strict=True)
                 if label >= 0
             ]
-            for one, ids, scores in zip(rows, found.ids.tolist(), found.scores.tolist(), strict=True)
+            for one, ids, scores in zip(rows, ranking.ids.tolist(), ranking.scores.tolist(), strict=True)
         ]
 
     def history(self) -> list[dict[str, Any]]:
@@ -200,6 +234,7 @@ class Tagger(Method):
         self.history_: list[dict[str, Any]] = []
         self.experts_: dict[str, Method] = {}
         self.blend_: Blend | None = None
+        self.prior_: Prior | None = None
         self.training_ = Training.of(dataset.documents.ids, beginnings(dataset.documents))
         self.name_lengths_: LongArray = lengths_of_names(dataset.labels)
         # those of `counts_` that the experts know: not what is learned later
@@ -210,11 +245,14 @@ class Tagger(Method):
             (choice,) = self.plan_.experts
             with clock.watch(choice.name):
                 self.experts_[choice.name] = fit_expert(self._new(choice), dataset, run)
+            self.prior_ = prior_of(self.experts_[choice.name])
         else:
             self._rehearse_and_fit(dataset, dev, clock, run)
         if self.calibration_ is None and dev is not None and labelled(dev) >= LEAST_CALIBRATION:
             with suppress(DataError):  # nothing is ranked for any of them: what was fitted is worth more
                 self.calibration_ = Method.calibrated(self, dev).calibration_
+        if self.calibration_ is None and self.prior_ is not None:
+            self.calibration_ = Calibration.as_it_is()
         self._note("fitted", documents=len(dataset), labels=len(dataset.labels), seconds=round(clock.seconds, 1))
 
     def _rehearse_and_fit(self, dataset: Dataset, dev: Dataset | None, clock: Clock, run: Run) -> None:
@@ -232,43 +270,49 @@ class Tagger(Method):
                 self.plan_ = self.plan_.taking(choice.name)
             try:
                 with clock.watch(choice.name, choice.seconds, choice.kind) as watched:
-                    jobs = jobs_of(choice.name, self._settings(choice), self.random_state, rehearsed)
-                    work = partial(run_job, dataset=dataset, rehearsals=rehearsed, run=run)
-                    results = list(executor_of(choice.name, len(jobs), run).map(work, jobs))
+                    results = run_jobs(choice.name, self._settings(choice), self.random_state, dataset, rehearsed, run)
                     watched.before = sum(result.seconds for result in results if result.from_cache)
             except Exception as error:  # of whatever kind: what the others learn is worth more, and it is said
-                why = why_unfitted(error)
-                self._leave_out(choice, why, run)
-                self._note("left out", expert=choice.name, why=why)
+                self._leave_out(choice, why_unfitted(error), run)
                 continue
             found += [result.rankings for result in results]
             (self.experts_[choice.name],) = (result.expert for result in results if result.expert is not None)
         if not self.experts_:
             reasons = "; ".join(f"{event['expert']} {event['why']}" for event in self.history_)
             raise DataError(f"{dataset.name}: no expert is left: {reasons}")
+        self.prior_ = prior_among(self.experts_.values())
         with clock.watch("blend"):
-            self._blend_experts(dataset, rehearsed, joined(found, len(rehearsed)), run)
+            self._blend_experts(dataset, dev, rehearsed, joined(found, len(rehearsed)), run)
 
     def _leave_out(self, choice: Choice, why: str, run: Run) -> None:
         run.say(f"{choice.name}: {why}")
         self.plan_ = self.plan_.without(choice.name, why)
+        self._note("left out", expert=choice.name, why=why)
 
     def _blend_experts(
-        self, dataset: Dataset, rehearsed: list[Rehearsal], rankings: list[dict[str, Ranking]], run: Run
+        self,
+        dataset: Dataset,
+        dev: Dataset | None,
+        rehearsed: list[Rehearsal],
+        rankings: list[dict[str, Ranking]],
+        run: Run,
     ) -> None:
         names = opinion_names(list(self.experts_), dataset.documents.features is None)
         parts = [
-            blending_set(one, {name: found[name] for name in names})
+            blending_set(one, {name: found[name] for name in (*names, PRIOR) if name in found})
             for one, found in zip(rehearsed, rankings, strict=True)
         ]
         if not parts:
-            self.blend_ = Blend(every=self.unseen_every)
+            self.blend_ = Blend()
             return
-        data, columns = BlendingSet.joined(parts), column_names(names)
-        settings = (dataset.counts, columns, len(dataset), self.random_state, self.unseen_every)
-        self.blend_, ranking = learn(data, *settings, run)
-        if np.isfinite(ranking.scores).any() and data.truth_without_hidden.nnz:
-            self.calibration_ = Calibration.learn(ranking, data.truth_without_hidden)
+        data = BlendingSet.joined(parts)
+        rate = rate_of_unseen(dataset.counts, len(dataset), None if dev is None else dev.pairs)
+        self.blend_, ranking = learn(data, dataset.counts, rate, column_names(names), self.random_state, run)
+        truth = data.truth_without_hidden
+        if np.isfinite(ranking.scores).any() and truth.nnz:
+            self.calibration_ = Calibration.learn(ranking, truth)
+            weight = best_rare_weight(self.calibration_.apply(ranking), truth, dataset.counts, len(dataset))
+            self.blend_ = replace(self.blend_, rare_weight=weight)
 
     def _settings(self, choice: Choice) -> dict[str, Any]:
         return merge(choice.settings, self.settings.get(choice.name, {}))
@@ -277,7 +321,7 @@ class Tagger(Method):
         return new_expert(choice.name, self._settings(choice), self.random_state)
 
     def _rank(self, views: Views, k: int) -> Ranking:
-        if self.blend_ is None:
+        if self.blend_ is None and self.prior_ is None:
             (expert,) = self.experts_.values()
             return expert.rank(views, k).top(k)
         parts = _shares(views.documents)
@@ -286,12 +330,15 @@ class Tagger(Method):
         return Ranking.joined(work_together(lambda part: self._blended(Views(part), k), parts))
 
     def _blended(self, views: Views, k: int) -> Ranking:
-        assert self.blend_ is not None
+        if self.blend_ is None:
+            assert self.prior_ is not None
+            (expert,) = self.experts_.values()
+            return self.prior_.rank(expert, views, k)
         table = self._table(views)
         return table.ranking(self.blend_.scores(table, self.fitted_counts_), k)
 
     def _table(self, views: Views) -> CandidateTable:
-        found = opinions(self.experts_, views)
+        found = opinions(self.experts_, views, self.prior_)
         return tabulated(found, ranks_unseen(list(found)), self.fitted_counts_, self.name_lengths_)
 
     def _with_labels(self, labels: LabelSet, first: int) -> None:
@@ -323,6 +370,7 @@ class Tagger(Method):
             "sizes": {name: len(expert.labels_) for name, expert in self.experts_.items()},
             **add_prefix("training", self.training_.state()),
             **({} if self.blend_ is None else add_prefix("blend", self.blend_.state())),
+            **({} if self.prior_ is None else add_prefix("prior", self.prior_.state())),
         }
         for name, expert in self.experts_.items():
             state |= add_prefix(f"experts/{name}", expert.state())
@@ -333,8 +381,9 @@ class Tagger(Method):
         self.costs_, self.history_, self.learned_ = state["costs"], state["history"], state["learned"]
         self.fitted_counts_, self.name_lengths_ = state["fitted_counts"], state["name_lengths"]
         self.training_ = Training.restored(strip_prefix(state, "training"))
-        blend = strip_prefix(state, "blend")
+        blend, prior = strip_prefix(state, "blend"), strip_prefix(state, "prior")
         self.blend_ = Blend.restored(blend) if blend else None
+        self.prior_ = Prior.restored(prior) if prior else None
         choices = {choice.name: choice for choice in self.plan_.experts}
         self.experts_ = {
             name: self._new(choices[name]).restore(
@@ -345,37 +394,7 @@ class Tagger(Method):
         }
 
 
-def blending_set(one: Rehearsal, rankings: Mapping[str, Ranking]) -> BlendingSet:
-    """The candidates of a rehearsal's documents; by the labels' ids, so that their order does not matter."""
-    counts, truth = one.train.counts, one.held.required_pairs
-    table = tabulated(rankings, ranks_unseen(list(rankings)), counts, lengths_of_names(one.train.labels))
-    table = table.take(np.lexsort((ranks(one.train.labels.ids)[table.labels], table.documents)))
-    hidden = np.zeros(len(counts), np.bool_)
-    hidden[one.hidden] = True
-    without_hidden = of_labels(truth, one.hidden, keep=False)
-    return BlendingSet(table, counts[table.labels], hidden[table.labels], truth, without_hidden)
-
-
-def _cut(ranking: Ranking, *, threshold: float | None, best: bool) -> Ranking:
-    if threshold is not None:
-        ranking = at_threshold(ranking, threshold)
-    return best_f1(ranking) if best else ranking
-
-
-def _dev_of(dataset: Dataset, dev: Dataset | None) -> Dataset | None:
-    """Only labels of the vocabulary can be learned from."""
-    return None if dev is None or dev.pairs is None else in_vocabulary(dataset.labels, dev)
-
-
 def _shares(documents: Documents) -> list[Documents]:
     """Parts that are ranked by themselves, one for each core at least. Of few documents there is one part."""
     share = -(-len(documents) // n_threads()) if len(documents) > FEW else FEW
     return list(documents.slices(min(share, CHUNK)))
-
-
-def beginnings(documents: Documents) -> list[str]:
-    """How a document is shown in a line: its title, or how it begins. No file takes halves of characters."""
-    return [
-        " ".join((title or text[: 2 * BEGINNING]).encode("utf-8", "replace").decode().split())[:BEGINNING]
-        for title, text in zip(documents.titles, documents.texts, strict=True)
-    ]

@@ -1,8 +1,10 @@
-"""Compiled counting of word n-grams. A word is a run of two or more word characters, as in scikit-learn's default.
+"""Compiled counting of word n-grams. A word is what `text.scripts` says: as in scikit-learn's default, or a character.
 
-An n-gram is known by a 64-bit hash of its characters: with a million distinct n-grams the chance that any two collide
-is below 1 in 10 million, and no string is made while counting. Texts come as one array of code points with offsets.
-All tables are open addressing with linear probing; a hash of 0 marks a free place. Cost: O(characters x ngrams).
+Characters of a script without spaces have n-grams of at least their `reach`, within one run of them. `pieces` are the
+runs of so many characters of a word, its ends included: features beside the n-grams. An n-gram is known by a 64-bit
+hash of its characters: with a million distinct n-grams the chance that any two collide is below 1 in 10 million, and no
+string is made while counting. Texts come as one array of code points with offsets. All tables are open addressing with
+linear probing; a hash of 0 marks a free place. Cost: O(characters x (ngrams + pieces)).
 """
 
 from __future__ import annotations
@@ -12,9 +14,13 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from everylabel.text.scripts import LETTER, MARK, UNSPACED
+
 FREE = np.uint64(0)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xBF58476D1CE4E5B9)
+_PIECE = np.uint64(0x94D049BB133111EB)  # a piece is no word, though the letters be the same
+_END = np.uint64(0x110000)  # of a word, on either side
 _S32, _S29 = np.uint64(32), np.uint64(29)
 
 
@@ -42,26 +48,62 @@ def place(keys: Any, h: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)
-def words(codes: Any, start: Any, end: Any, is_word: Any, stop: Any, hashes: Any, starts: Any, ends: Any) -> Any:
-    """Hash, start and end of each word of one text that is not in the table of stop words; returns how many."""
+def words(codes: Any, start: Any, end: Any, kinds: Any, stop: Any, hashes: Any, spans: Any) -> Any:
+    """Hash, and (start, end, reach) of each word of one text that is not in the table of stop words; how many."""
     n = 0
     i = start
     while i < end:
-        while i < end and not is_word[codes[i]]:
+        while i < end and (kinds[codes[i]] == 0 or kinds[codes[i]] == MARK):
             i += 1
         first = i
+        reach = 1
         h = _GOLDEN
-        while i < end and is_word[codes[i]]:
+        if i < end and kinds[codes[i]] >= UNSPACED:
+            reach = 2 + kinds[codes[i]] - UNSPACED
             h = _mix(h, np.uint64(codes[i]))
             i += 1
-        if i - first < 2:
-            continue
+            while i < end and kinds[codes[i]] == MARK:
+                h = _mix(h, np.uint64(codes[i]))
+                i += 1
+        else:
+            while i < end and (kinds[codes[i]] == LETTER or kinds[codes[i]] == MARK):
+                h = _mix(h, np.uint64(codes[i]))
+                i += 1
+            if i - first < 2:
+                continue
         h = _finish(h)
         if stop[place(stop, h)] == h:
             continue
-        hashes[n], starts[n], ends[n] = h, first, i
+        hashes[n] = h
+        spans[n, 0], spans[n, 1], spans[n, 2] = first, i, reach
         n += 1
     return n
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _last(i: Any, n: Any, ngrams: Any, spans: Any) -> Any:
+    """Where the n-grams that begin with word i end at the latest: the word behind."""
+    last = min(i + ngrams, n)
+    if spans[i, 2] > ngrams:
+        while last < min(i + spans[i, 2], n) and spans[last, 2] > 1 and spans[last, 0] == spans[last - 1, 1]:
+            last += 1
+    return last
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _piece(codes: Any, first: Any, size: Any, start: Any, end: Any) -> Any:
+    """The hash of the characters from `first` on; one before the word's start or behind its end is its end."""
+    h = _PIECE
+    for i in range(first, first + size):
+        h = _mix(h, np.uint64(codes[i]) if start <= i < end else _END)
+    return _finish(h)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _n_pieces(span: Any, size: Any) -> Any:
+    """Of a word whose reach is 1: with both ends it is longer by two. None of one that is a single piece."""
+    n = span[1] - span[0] + 3 - size
+    return n if size > 0 and span[2] == 1 and n > 1 else 0
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -87,35 +129,54 @@ def _grown(keys: Any, df: Any, last: Any, spans: Any) -> Any:
     return new_keys, new_df, new_last, new_spans
 
 
+@njit(nogil=True, cache=True, inline="always")
+def _noted(gram: Any, at: Any, document: Any, first: Any, last: Any, table: Any) -> Any:
+    """One occurrence of an n-gram, in the table."""
+    keys, df, seen, spans, used = table
+    if keys[at] == FREE:
+        if 2 * (used + 1) > len(keys):
+            keys, df, seen, spans = _grown(keys, df, seen, spans)
+            at = place(keys, gram)
+        keys[at] = gram
+        used += 1
+    if seen[at] != document:
+        seen[at] = document
+        df[at] += 1
+        spans[at, 0], spans[at, 1] = first, last
+    return keys, df, seen, spans, used
+
+
 @njit(nogil=True, cache=True)
-def count_documents(codes: Any, offsets: Any, first_doc: Any, is_word: Any, stop: Any, ngrams: Any, table: Any) -> Any:
-    """Add the texts' n-grams to a table of (hash, documents with it, last such document, span in that document)."""
-    keys, df, last, spans, used = table
-    longest = 1
+def count_documents(
+    codes: Any, offsets: Any, first_doc: Any, kinds: Any, stop: Any, ngrams: Any, pieces: Any, table: Any
+) -> Any:
+    """Add the texts' n-grams and pieces to a table of (hash, documents with it, last such document, span in that
+    document). A piece's span begins where it does, which may be -1, and ends at -2 - its word's end."""
+    hashes, spans = _rooms(offsets)
     for d in range(len(offsets) - 1):
-        longest = max(longest, (offsets[d + 1] - offsets[d]) // 2 + 1)
-    hashes = np.empty(longest, np.uint64)
-    starts = np.empty(longest, np.int64)
-    ends = np.empty(longest, np.int64)
-    for d in range(len(offsets) - 1):
-        n = words(codes, offsets[d], offsets[d + 1], is_word, stop, hashes, starts, ends)
+        begin = offsets[d]
+        n = words(codes, begin, offsets[d + 1], kinds, stop, hashes, spans)
         for i in range(n):
             gram = FREE
-            for j in range(i, min(i + ngrams, n)):
+            for j in range(i, _last(i, n, ngrams, spans)):
                 gram = _extend(gram, hashes[j])
-                at = place(keys, gram)
-                if keys[at] == FREE:
-                    if 2 * (used + 1) > len(keys):
-                        keys, df, last, spans = _grown(keys, df, last, spans)
-                        at = place(keys, gram)
-                    keys[at] = gram
-                    used += 1
-                if last[at] != first_doc + d:
-                    last[at] = first_doc + d
-                    df[at] += 1
-                    spans[at, 0] = starts[i] - offsets[d]
-                    spans[at, 1] = ends[j] - offsets[d]
-    return keys, df, last, spans, used
+                table = _noted(
+                    gram, place(table[0], gram), first_doc + d, spans[i, 0] - begin, spans[j, 1] - begin, table
+                )
+            for first in range(spans[i, 0] - 1, spans[i, 0] - 1 + _n_pieces(spans[i], pieces)):
+                gram = _piece(codes, first, pieces, spans[i, 0], spans[i, 1])
+                at = place(table[0], gram)
+                table = _noted(gram, at, first_doc + d, first - begin, -2 - (spans[i, 1] - begin), table)
+    return table
+
+
+@njit(nogil=True, cache=True)
+def _rooms(offsets: Any) -> Any:
+    """For the words of the longest text."""
+    longest = 1
+    for d in range(len(offsets) - 1):
+        longest = max(longest, offsets[d + 1] - offsets[d])
+    return np.empty(longest, np.uint64), np.empty((longest, 3), np.int64)
 
 
 @njit(nogil=True, cache=True)
@@ -155,34 +216,40 @@ def known(table: Any, hashes: Any, asked: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)
-def count_terms(codes: Any, offsets: Any, is_word: Any, stop: Any, ngrams: Any, table: Any, known: Any) -> Any:
-    """Csr counts of the n-grams whose hashes are `known` in each text: indptr, columns (sorted) and counts."""
+def count_terms(
+    codes: Any, offsets: Any, kinds: Any, stop: Any, ngrams: Any, pieces: Any, table: Any, known: Any
+) -> Any:
+    """Csr counts of the n-grams and pieces whose hashes are `known` in each text: indptr, columns (sorted), counts."""
     n_docs = len(offsets) - 1
-    longest, total = 1, 0
-    for d in range(n_docs):
-        length = (offsets[d + 1] - offsets[d]) // 2 + 1
-        longest = max(longest, length)
-        total += min(length, (offsets[d + 1] - offsets[d] + 1) // 3 + 1) * ngrams
-    hashes = np.empty(longest, np.uint64)
-    starts = np.empty(longest, np.int64)
-    ends = np.empty(longest, np.int64)
-    found = np.empty(longest * ngrams, np.int32)
+    hashes, spans = _rooms(offsets)
+    found = np.empty(1024, np.int32)
     indptr = np.zeros(n_docs + 1, np.int64)
-    columns = np.empty(total, np.int32)
-    counts = np.empty(total, np.float32)
+    columns = np.empty(max(1024, len(codes) // 8), np.int32)
+    counts = np.empty(len(columns), np.float32)
     out = 0
     for d in range(n_docs):
-        n = words(codes, offsets[d], offsets[d + 1], is_word, stop, hashes, starts, ends)
+        n = words(codes, offsets[d], offsets[d + 1], kinds, stop, hashes, spans)
         n_found = 0
         for i in range(n):
+            last, n_pieces = _last(i, n, ngrams, spans), _n_pieces(spans[i], pieces)
+            if n_found + last - i + n_pieces > len(found):
+                found = _with_room(found, n_found + last - i + n_pieces)
             gram = FREE
-            for j in range(i, min(i + ngrams, n)):
+            for j in range(i, last):
                 gram = _extend(gram, hashes[j])
                 number = _number(table, known, gram)
                 if number >= 0:
                     found[n_found] = number
                     n_found += 1
+            for first in range(spans[i, 0] - 1, spans[i, 0] - 1 + n_pieces):
+                gram = _piece(codes, first, pieces, spans[i, 0], spans[i, 1])
+                number = _number(table, known, gram)
+                if number >= 0:
+                    found[n_found] = number
+                    n_found += 1
         row = np.sort(found[:n_found])
+        if out + n_found > len(columns):
+            columns, counts = _with_room(columns, out + n_found), _with_room(counts, out + n_found)
         for i in range(n_found):
             if i > 0 and row[i] == row[i - 1]:
                 counts[out - 1] += 1
@@ -191,6 +258,14 @@ def count_terms(codes: Any, offsets: Any, is_word: Any, stop: Any, ngrams: Any, 
                 out += 1
         indptr[d + 1] = out
     return indptr, columns[:out].copy(), counts[:out].copy()
+
+
+@njit(nogil=True, cache=True)
+def _with_room(values: Any, n: Any) -> Any:
+    """The same values, and room for so many."""
+    wider = np.empty(max(n, 2 * len(values)), values.dtype)
+    wider[: len(values)] = values
+    return wider
 
 
 @njit(nogil=True, cache=True)

@@ -1,4 +1,11 @@
-"""Words as their base forms, so that "fisheries" finds "fishery": simplemma's dictionaries, each distinct word once."""
+"""Words as their base forms, so that "fisheries" finds "fishery": simplemma's dictionaries, each distinct word once.
+
+A language is a code ("de"), several where texts are mixed ("fi+sv+en": each word in the first of them that knows it, so
+that documents and labels agree whatever language they are in), "any" (unknown: no base forms, but pieces of words), or
+"none" (words as they are). "zh" and the like are read by characters. In languages that write compounds as one word, and
+in unknown ones, the pieces of words are features, too, by which "Windkraftanlage" finds "Windkraft" and an ending does
+not hide a stem.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +13,15 @@ from collections.abc import Sequence
 from functools import lru_cache, partial
 
 from everylabel.errors import ConfigError
-from everylabel.text.tfidf import WORD
+from everylabel.text.scripts import composed, find_words, one_spelling, with_words
 
 _MOST_WORDS = 2_000_000  # base forms kept at a time: about 200 MB
+PIECE = 5  # characters; chosen on dev documents of tibkat-de and finna-fi
+COMPOUNDING = {"de", "nl", "sv", "da", "nb", "nn", "is", "lb", "fi", "et", "hu"}  # write compounds as one word
+CHARACTERS = {"zh", "ja", "ko", "th", "lo", "km", "my"}  # read by characters (scripts.py): no dictionary is needed
+PREFIXED = {"ar", "he", "tr"}  # articles, conjunctions or long chains of endings are part of the word
 
-# Function words: they match everything and mean nothing. Other languages than English do without: rare words count
-# more than frequent ones anyway.
+# Function words: they match everything and mean nothing. Those of other languages are the package stop-words'.
 STOP_WORDS: dict[str, tuple[str, ...]] = {
     "en": tuple(
         """a about above across after again against all almost along already also although always am among an and
@@ -32,48 +42,74 @@ STOP_WORDS: dict[str, tuple[str, ...]] = {
 class _Lemmas(dict[str, str]):
     """word -> base form, filled as words come."""
 
-    def __init__(self, language: str) -> None:
+    def __init__(self, codes: tuple[str, ...]) -> None:
         import simplemma
 
         super().__init__()
-        self._find = partial(simplemma.lemmatize, lang=language)
+        self._find = partial(simplemma.lemmatize, lang=codes)
 
     def __missing__(self, word: str) -> str:
-        lemma = self[word] = str(self._find(word)).lower()
+        lemma = str(self._find(word))
+        if lemma == word:  # dictionaries have "Straße" as it is written, and Arabic without vowel signs
+            lemma = str(self._find(one_spelling(word)))
+        lemma = self[word] = one_spelling(lemma).lower()
         return lemma
 
 
 @lru_cache(maxsize=4)
-def _lemmas(language: str) -> _Lemmas:
-    return _Lemmas(language)
+def _lemmas(codes: tuple[str, ...]) -> _Lemmas:
+    return _Lemmas(codes)
+
+
+def codes_of(language: str) -> tuple[str, ...]:
+    """The languages with a dictionary."""
+    return tuple(code for code in language.split("+") if code not in ("none", "any") and code not in CHARACTERS)
+
+
+def pieces_of(language: str) -> int:
+    """How many characters the pieces of words have that are read beside them; 0: none."""
+    return PIECE if (COMPOUNDING | PREFIXED | {"any"}).intersection(language.split("+")) else 0
 
 
 def check_language(language: str) -> None:
     try:
-        if language != "none":
-            _lemmas(language)["word"]
+        if codes := codes_of(language):
+            _lemmas(codes)["word"]
     except ValueError:
         raise ConfigError(
-            f"language must be 'none' (words stay as they are) or a code that simplemma knows, such as en, de, fr, es, "
-            f"fi; got {language!r}"
+            "language must be 'none' (words stay as they are), 'any' (words and their pieces) or a code that simplemma "
+            f"knows, such as en, de, fr, es, fi, or several, as in 'fi+sv+en'; got {language!r}"
         ) from None
 
 
+@lru_cache(maxsize=16)
 def stop_words(language: str) -> tuple[str, ...]:
-    """The language's function words, as `lemmatised` leaves them."""
-    return tuple(sorted({*STOP_WORDS.get(language, ()), *lemmatised(STOP_WORDS.get(language, ()), language)} - {""}))
+    """The languages' function words, as `lemmatised` leaves them."""
+    words = [word for code in language.split("+") for word in _listed(code)]
+    return tuple(sorted({*map(one_spelling, words), *lemmatised(words, language)} - {""}))
+
+
+def _listed(code: str) -> Sequence[str]:
+    if code in STOP_WORDS:
+        return STOP_WORDS[code]
+    from stop_words import LANGUAGE_MAPPING, get_stop_words
+
+    known = {"nn": "nb"}.get(code, code)
+    texts = map(composed, get_stop_words(known) if known in LANGUAGE_MAPPING else ())
+    return [text for text in texts if find_words(text) == [text]]  # no phrases, whose words may mean something
 
 
 def lemmatised(texts: Sequence[str], language: str) -> list[str]:
-    """Each text's words (as `text.tfidf` finds them) in their base forms. About 5 million words a second.
+    """Each text's words (as `text.scripts` finds them), spelt one way, in base forms. About 5 million words a second.
 
     An underscore separates words, as in names of software.
     """
-    texts = [text.replace("_", " ") for text in texts]
-    if language == "none":
-        return texts
-    lemmas = _lemmas(language)
+    texts = [composed(text.replace("_", " ")) for text in texts]
+    codes = codes_of(language)
+    if not codes:
+        return list(map(one_spelling, texts))
+    lemmas = _lemmas(codes)
     if len(lemmas) > _MOST_WORDS:
         lemmas.clear()
     look = lemmas.__getitem__
-    return [" ".join(map(look, WORD.findall(text.lower()))) for text in texts]
+    return [with_words(text.lower(), look) for text in texts]

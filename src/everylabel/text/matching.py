@@ -19,8 +19,8 @@ from everylabel.errors import ConfigError, DataError
 from everylabel.linear.nearest import InvertedLists
 from everylabel.run import QUIET, Run
 from everylabel.text.lemmas import check_language, lemmatised, stop_words
-from everylabel.text.tfidf import Tfidf, TfidfConfig
-from everylabel.types import Csr, IntArray, Ranking
+from everylabel.text.tfidf import Tfidf, TfidfConfig, in_language
+from everylabel.types import Csr, FloatArray, IntArray, LongArray, Ranking
 from everylabel.vectors import unit_rows
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class MatchConfig:
     """How words are read. Defaults: chosen on dev documents (`python -m benchmarks.run.choices`)."""
 
-    language: str = "en"  # whose base forms and function words; "none": words as they are
+    language: str = "en"  # whose base forms, function words and pieces of words; "none": words as they are
     ngrams: int = 2
     title_weight: float = 0.25  # of a match in the title, beside one in title and text together
 
@@ -134,6 +134,21 @@ class LabelMatcher:
         found = self.added_.lists.nearest(vectors, k)
         return Ranking(found.ids, np.minimum(found.scores, 1))
 
+    def shares(self, views: Views, documents: LongArray, labels: LongArray) -> FloatArray:
+        """(pairs, 2): how much of one of a label's texts is in the document, and in its title; from 0 to 1, rare words
+        and pairs of words count more. `documents` ascending. O(words of the documents and of the labels' texts)."""
+        read = views.lemmatised(self.config.language)
+        found = np.empty((len(labels), 2), np.float32)
+        first = int(self.lists_.owners[-1]) + 1 if self.added_ is not None else int(labels.max(initial=0)) + 1
+        old, new = np.flatnonzero(labels < first), np.flatnonzero(labels >= first)
+        for column, known in enumerate((read.words(self.words_), read.title_words(self.words_))):
+            found[old, column] = self.lists_.shares(known, documents[old], labels[old])
+            if self.added_ is not None and len(new):
+                texts = (read.full_texts, read.documents.titles)[column]
+                both = hstack([known, self.added_.words.counts(texts)], format="csr")
+                found[new, column] = self.added_.lists.shares(both, documents[new], labels[new])
+        return found
+
     def rarity(self, word: str) -> float:
         """The idf of a base form, the rarest word's being 1; 0 of one that no label has."""
         vocabularies = [self.words_] if self.added_ is None else [self.words_, self.added_.words]
@@ -163,7 +178,8 @@ class LabelMatcher:
 
     def _vocabulary(self) -> Tfidf:
         stop = stop_words(self.config.language)
-        return Tfidf(config=TfidfConfig(ngrams=self.config.ngrams, min_df=1, max_df=1.0, stop_words=stop))
+        words = TfidfConfig(ngrams=self.config.ngrams, min_df=1, max_df=1.0, stop_words=stop)
+        return Tfidf(config=in_language(words, self.config.language))
 
     def _title_weight(self, read: Views) -> np.float32:
         return np.float32(self.config.title_weight if any(read.documents.titles) else 0)

@@ -1,15 +1,17 @@
 """TF-IDF of word n-grams: scikit-learn's `TfidfVectorizer`, value for value and column for column, on all cores.
 
+What scikit-learn loses is read, too: scripts without spaces, emoji, marks (text/scripts.py), and, where a language asks
+for it, pieces of words. Documents are read with one code point a letter (`composed`).
+
 Counting is compiled (text/kernels.py) and works on hashes; the n-grams' strings are only made for the columns that
 are kept. Cost: fit and transform O(characters x ngrams) each; memory O(distinct n-grams) in fit.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Self
 from weakref import WeakValueDictionary
 
@@ -22,10 +24,11 @@ from everylabel.data.dataset import Documents
 from everylabel.errors import ConfigError, DataError
 from everylabel.parallel import n_threads, parallel_map
 from everylabel.run import QUIET, Run
+from everylabel.text.lemmas import pieces_of
+from everylabel.text.scripts import LETTER, MARK, composed, find_words, joined, kinds
 from everylabel.types import Csr, Same
 from everylabel.vectors import csr_of, side_by_side, unit_rows
 
-WORD = re.compile(r"(?u)\b\w\w+\b")
 _CHUNK = 2_000_000  # characters that one call of a kernel gets: large enough to hide its overhead
 _SHARE = 50_000  # characters that are worth a core of their own
 _AMPLE = 30_000_000  # characters of text from which on a corpus is not small
@@ -42,10 +45,13 @@ class TfidfConfig:
     sublinear: bool = True  # 1 + ln(tf) instead of tf
     title_weight: float = 0.5  # of the title as a field of its own, beside title and text as one field; 0: not
     stop_words: tuple[str, ...] = ()
+    pieces: int = 0  # characters of the pieces of words that are features, too: of compounds and endings; 0: none
 
     def check(self) -> None:
         if any(value is not None and value < 1 for value in (self.ngrams, self.min_df)):
             raise ConfigError(f"tfidf.ngrams and tfidf.min_df must be at least 1; got {self.ngrams} and {self.min_df}")
+        if self.pieces < 0 or self.pieces == 1:
+            raise ConfigError(f"tfidf.pieces must be 0, or 2 and more; got {self.pieces}")
         if not 0 < self.max_df <= 1:
             raise ConfigError(f"tfidf.max_df is a share of the documents, above 0 and at most 1; got {self.max_df}")
         if self.title_weight < 0:
@@ -87,7 +93,8 @@ class Tfidf:
     @property
     def key(self) -> Hashable:
         """What decides how a text is read."""
-        return Same(self.hashes_), Same(self.idf_), self.ngrams_, self.config.sublinear, self.config.stop_words
+        config = self.config
+        return Same(self.hashes_), Same(self.idf_), self.ngrams_, config.sublinear, config.stop_words, config.pieces
 
     @cached_property
     def names_(self) -> list[str]:
@@ -133,7 +140,7 @@ class Tfidf:
 
         def work(chunk: Texts) -> Csr:
             indptr, columns, weights = kernels.count_terms(
-                *_codes(chunk), _word_characters(), self._stop_table, self.ngrams_, table, hashes
+                *_codes(chunk), kinds(), self._stop_table, self.ngrams_, self.config.pieces, table, hashes
             )
             if weighed:
                 kernels.weigh(indptr, columns, weights, self.idf_, self.config.sublinear)
@@ -174,7 +181,7 @@ class Tfidf:
                 table: Any = (*_empty_table(1 << 16), 0)
                 for chunk in _chunks(texts[start : start + share]):
                     codes, offsets = _codes(chunk)
-                    arguments = (_word_characters(), self._stop_table, self.ngrams_)
+                    arguments = (kinds(), self._stop_table, self.ngrams_, self.config.pieces)
                     table = kernels.count_documents(codes, offsets, start, *arguments, table)
                     start += len(chunk)
                     advance(len(chunk))
@@ -189,15 +196,19 @@ class Tfidf:
         return hashes, np.bincount(inverse, weights=df).astype(np.int64), documents[first], spans[first]
 
     def _names(self, texts: Texts, documents: Any, spans: Any) -> list[str]:
-        stop = {word for text in self.config.stop_words for word in WORD.findall(text.lower())}  # as in the table
+        stop = {word for text in self.config.stop_words for word in find_words(text.lower())}  # as in the table
         names = [""] * len(documents)
         current, lowered = -1, ""
         for i in np.argsort(documents, kind="stable"):
             if documents[i] != current:
                 current = int(documents[i])
                 lowered = texts[current].lower()
-            words = WORD.findall(lowered, *map(int, spans[i]))
-            names[i] = " ".join(words if not stop else [word for word in words if word not in stop])
+            start, end = map(int, spans[i])
+            if end < 0:
+                names[i] = _piece(lowered, start, -2 - end, self.config.pieces)
+                continue
+            words = find_words(lowered[start:end])
+            names[i] = joined(words if not stop else [word for word in words if word not in stop])
         return names
 
     @cached_property
@@ -216,13 +227,17 @@ class Tfidf:
 
         table = _empty_table(16)
         codes, offsets = _codes(self.config.stop_words)
-        return kernels.count_documents(codes, offsets, 0, _word_characters(), np.zeros(16, np.uint64), 1, (*table, 0))[
-            0
-        ]
+        none = np.zeros(16, np.uint64)
+        return kernels.count_documents(codes, offsets, 0, kinds(), none, 1, 0, (*table, 0))[0]
 
 
 # Of all models in this process, as long as one of them has it: a vocabulary's look-up table is made once.
 _restored: WeakValueDictionary[Hashable, Tfidf] = WeakValueDictionary()
+
+
+def in_language(config: TfidfConfig, language: str) -> TfidfConfig:
+    """With the pieces of words that the language asks for, unless others are configured."""
+    return replace(config, pieces=config.pieces or pieces_of(language))
 
 
 def limits(config: TfidfConfig, texts: Texts) -> tuple[int, int]:
@@ -270,13 +285,10 @@ def _codes(texts: Texts) -> tuple[Any, Any]:
     return np.frombuffer("".join(lowered).encode("utf-32-le", "surrogatepass"), np.uint32), offsets
 
 
-@lru_cache(maxsize=1)
-def _word_characters() -> NDArray[np.bool_]:
-    r"""Which code points are \w: once, a tenth of a second."""
-    found = np.zeros(0x110000, np.bool_)
-    everything = "".join(map(chr, range(0x110000)))
-    found[[match.start() for match in re.finditer(r"\w", everything)]] = True
-    return found
+def _piece(text: str, first: int, end: int, size: int) -> str:
+    """A piece as it is written, "wind-", "-kraf-" or "-lage"; one of a word's beginning begins before it."""
+    inside = first >= 0 and kinds()[ord(text[first])] in (LETTER, MARK)
+    return "-" * inside + text[first + (not inside) : min(first + size, end)] + "-" * (first + size <= end)
 
 
 class DocumentFeatures:
@@ -363,4 +375,4 @@ class DocumentFeatures:
 
 
 def _field(documents: Documents, name: str) -> list[str]:
-    return documents.titles if name == "title" else documents.full_texts
+    return list(map(composed, documents.titles if name == "title" else documents.full_texts))

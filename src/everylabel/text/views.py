@@ -14,11 +14,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from everylabel.data.dataset import Documents
 from everylabel.forks import Lock
 from everylabel.run import QUIET, Run
 from everylabel.text.lemmas import lemmatised
+from everylabel.text.scripts import says_nothing
 from everylabel.text.tfidf import DocumentFeatures, Tfidf, TfidfConfig
 from everylabel.types import Csr, FloatArray, LongArray, Ranking
 
@@ -71,9 +73,19 @@ class Views:
         finally:
             del known  # an error knows this frame; if the frame knew the error, both would outlive the call
 
+    def of_all(self, key: Hashable, make: Callable[[], R]) -> R:
+        """As `once`, of what does not depend on the documents' order."""
+        return self.once(key, make)
+
     @property
     def full_texts(self) -> list[str]:
         return self.once("full texts", lambda: self.documents.full_texts)
+
+    @property
+    def silent(self) -> NDArray[np.bool_]:
+        """Documents without a letter, a digit or an emoji."""
+        made = self.once("silent", lambda: np.fromiter(map(says_nothing, self.full_texts), np.bool_, len(self)))
+        return made if self.documents.features is None else np.zeros(len(self), np.bool_)
 
     def tfidf(self, features: DocumentFeatures) -> Csr:
         return self.once(("tf-idf", features.key), lambda: self._tfidf(features))
@@ -94,6 +106,10 @@ class Views:
         if self.documents.features is not None:
             return self
         return self.once(("lemmas", language), lambda: self._lemmatised(language))
+
+    def read_in(self, language: str) -> Views:
+        """As classifiers and neighbours read: as they are, or in base forms where a language is given."""
+        return self if language == "none" else self.lemmatised(language)
 
     def titles_only(self) -> Views:
         """The titles as texts, read as they were for all who ask for titles. Not kept here, as `taken`."""
@@ -153,6 +169,13 @@ class _Taken(Views):
         super().__init__(whole.documents.subset(rows))
         self._whole, self._rows = whole, rows
 
+    def of_all(self, key: Hashable, make: Callable[[], R]) -> R:
+        return self._whole.of_all(key, make) if self._all else self.once(key, make)
+
+    @property
+    def _all(self) -> bool:
+        return np.array_equal(np.sort(self._rows), np.arange(len(self._whole)))
+
     def ranking(self, key: Hashable, rank: Callable[[Views], Ranking]) -> Ranking:
         ids, scores = self._whole.ranking(key, rank)
         return Ranking(ids[self._rows], scores[self._rows])
@@ -161,7 +184,7 @@ class _Taken(Views):
         return self._whole.tfidf(features)[self._rows]
 
     def _fitted_tfidf(self, config: TfidfConfig, run: Run) -> tuple[DocumentFeatures, Csr]:
-        if not np.array_equal(np.sort(self._rows), np.arange(len(self._whole))):
+        if not self._all:
             return super()._fitted_tfidf(config, run)  # other documents have a vocabulary of their own
         features, found = self._whole.fitted_tfidf(config, run)
         return features, found[self._rows]

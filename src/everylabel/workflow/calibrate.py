@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from everylabel.data.dataset import Dataset
+from everylabel.data.enough import TO_CALIBRATE
 from everylabel.data.splits import sample_by_id
 from everylabel.errors import DataError
 from everylabel.methods.base import Method
@@ -16,8 +17,6 @@ from everylabel.metrics.scores import percent
 from everylabel.run import QUIET, Run
 from everylabel.types import Csr, LongArray, Ranking
 from everylabel.workflow.evaluate import match_labels, rank_all
-
-FEWEST = 20  # labelled documents: with fewer, a share of hits says little
 
 
 @dataclass(frozen=True)
@@ -44,8 +43,8 @@ def calibrate(method: Method, documents: Dataset, *, run: Run = QUIET) -> Calibr
     pairs = match_labels(method.labels_, method.counts_, documents).pairs
     labelled = np.flatnonzero(np.diff(pairs.indptr) > 0)
     n_docs = len(labelled)
-    if n_docs < FEWEST:
-        return Calibrated(n_docs, why_not=f"{n_docs} labelled documents held out, at least {FEWEST} are needed")
+    if n_docs < TO_CALIBRATE:
+        return Calibrated(n_docs, why_not=f"{n_docs} labelled documents held out, at least {TO_CALIBRATE} are needed")
     ranking = rank_all(method, documents, min(CALIBRATION_DEPTH, len(method.labels_)), run=run)
     one = labelled[sample_by_id([documents.documents.ids[i] for i in labelled], 0.5, None, method.random_state)]
     try:

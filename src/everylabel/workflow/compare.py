@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
+from everylabel.data import load_dataset
 from everylabel.data.bands import in_band
 from everylabel.data.dataset import Dataset
 from everylabel.methods.base import Method
@@ -21,7 +23,13 @@ from everylabel.metrics.significance import (
 )
 from everylabel.report.differences import SIGN_TEST, Change
 from everylabel.run import QUIET, Run
+from everylabel.workflow.doubts import doubts
 from everylabel.workflow.evaluate import Evaluation, evaluate
+from everylabel.workflow.training import TRAIN
+
+if TYPE_CHECKING:
+    from everylabel.data.formats.layout import Layout
+    from everylabel.data.formats.rows import OnBadRow
 
 COMPARED = ("P@1", "nDCG@5", "PSP@5")
 REPORTED = ("nDCG@5", "PSP@5", "ZSR@100")
@@ -58,6 +66,17 @@ class Compared:
         }
         against = None if self.differences is None else {"first": self.first, **self.differences.to_json()}
         return about | {"difference": against, "calibration": found.calibration_json()} | found.scores.to_json()
+
+
+def compared_data(
+    data: Path, split: str, *, on_bad_row: OnBadRow = "error", run: Run = QUIET, **layout: Unpack[Layout]
+) -> tuple[Dataset, Dataset]:
+    """What methods are fitted on, and what they are held against; says what is doubtful about the two."""
+    train = load_dataset(data, TRAIN, on_bad_row=on_bad_row, run=run, **layout)
+    held_out = load_dataset(data, split, on_bad_row=on_bad_row, run=run, **layout)
+    for doubt in doubts({TRAIN: train, split: held_out}, blended=False):
+        run.say(doubt)
+    return train, held_out
 
 
 def compare(

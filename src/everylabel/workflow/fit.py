@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from everylabel import __version__
+from everylabel.atomic import check_writable
 from everylabel.config import to_dict
 from everylabel.data.columns import TextColumn
 from everylabel.data.dataset import Dataset
@@ -60,6 +61,8 @@ def fit(
     """
     started = time.perf_counter()
     destination = None if output is None else check_destination(output)  # before any work
+    if curves is not None:
+        check_writable(curves / "training.jsonl")
     data = source if isinstance(source, TrainingData) else source.read(method, calibrated=calibrated, run=run)
     with _keeping(destination, method, data, curves, run) as keeping:
         if is_tagger(method):

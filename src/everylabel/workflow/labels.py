@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from everylabel.data.dataset import Label, LabelSet
 from everylabel.data.formats.load import load_labels
@@ -15,6 +15,7 @@ from everylabel.run import QUIET, Run
 from everylabel.workflow.models import changing
 
 if TYPE_CHECKING:
+    from everylabel.data.formats.layout import Layout
     from everylabel.data.formats.rows import OnBadRow
     from everylabel.text.keywords import Description
 
@@ -36,6 +37,7 @@ def add_labels(
     *,
     on_bad_row: OnBadRow = "error",
     run: Run = QUIET,
+    **layout: Unpack[Layout],
 ) -> VocabularyChange:
     """Labels, or a vocabulary file of them, for a model in memory or in a folder, without training.
 
@@ -43,7 +45,7 @@ def add_labels(
     """
     with changing(model, run) as method:
         if isinstance(labels, (str, Path)):
-            labels = load_labels(labels, on_bad_row=on_bad_row, run=run).labels
+            labels = load_labels(labels, on_bad_row=on_bad_row, run=run, **layout).labels
         new = list(labels)
         method.add_labels(new)
         return VocabularyChange(len(new), n_shown(method))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from everylabel.data.dataset import Dataset
 from everylabel.data.formats.load import load_labelled
@@ -14,6 +14,7 @@ from everylabel.workflow.models import changing
 from everylabel.workflow.settings import as_tagger
 
 if TYPE_CHECKING:
+    from everylabel.data.formats.layout import Layout
     from everylabel.data.formats.rows import OnBadRow
     from everylabel.tagger.update import Learned
 
@@ -27,6 +28,7 @@ def learn(
     split: str = "train",
     on_bad_row: OnBadRow = "error",
     run: Run = QUIET,
+    **layout: Unpack[Layout],
 ) -> Learned:
     """Teach a tagger, in memory or in a folder, and say how well it knew the documents before.
 
@@ -37,7 +39,7 @@ def learn(
     with changing(model, run) as method:
         tagger = as_tagger(method, CANNOT_LEARN, where)
         if isinstance(documents, (str, Path)):
-            documents = load_labelled(documents, tagger.labels_, split, on_bad_row=on_bad_row, run=run)
+            documents = load_labelled(documents, tagger.labels_, split, on_bad_row=on_bad_row, run=run, **layout)
         return tagger.learn(documents)
 
 

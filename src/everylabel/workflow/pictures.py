@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from everylabel.atomic import check_writable
 from everylabel.errors import DataError
 from everylabel.metrics.reliability import K
 
@@ -13,11 +14,12 @@ if TYPE_CHECKING:
     from everylabel.workflow.evaluate import Evaluation
 
 
-def ready_to_draw() -> None:
-    """A missing library is said before the work, not after it."""
+def ready_to_draw(folder: Path) -> None:
+    """A missing library, or a folder that nothing can be written to, is said before the work, not after it."""
     from everylabel.report.plots import require_matplotlib
 
     require_matplotlib()
+    check_writable(folder / "bands.png")
 
 
 def draw_evaluations(results: Mapping[str, Evaluation], folder: Path) -> list[str]:

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from everylabel import __version__
-from everylabel.atomic import replaced
+from everylabel.atomic import check_writable, replaced
 from everylabel.data import Dataset, available_splits, load_dataset
 from everylabel.data.splits import hold_out_documents, sample_by_id
 from everylabel.errors import DataError
@@ -29,10 +29,11 @@ from everylabel.report.page_parts import is_page
 from everylabel.run import QUIET, Run
 from everylabel.workflow.compare import changes, intervals
 from everylabel.workflow.evaluate import METRIC_DEPTH, Evaluation, evaluate, evaluate_part, match_labels
-from everylabel.workflow.settings import configured
+from everylabel.workflow.settings import configured, is_tagger
 from everylabel.workflow.training import TRAIN, has_pairs
 
 if TYPE_CHECKING:
+    from everylabel.data.formats.layout import Layout
     from everylabel.data.formats.rows import OnBadRow
 
 SEED = 0
@@ -120,6 +121,15 @@ def check_output(output: Path) -> None:
         )
 
 
+def ready_to_report(output: Path) -> None:
+    """What would end a report at its last step is said before the first."""
+    from everylabel.report.plots import require_matplotlib
+
+    require_matplotlib()
+    check_output(output)
+    check_writable(output)
+
+
 def write_report(made: Report, output: Path) -> None:
     """One file that needs nothing else; whole or not at all. Only in the place of another report."""
     check_output(output)
@@ -129,10 +139,16 @@ def write_report(made: Report, output: Path) -> None:
 
 
 def labelled_documents(
-    data: Path, split: str, *, at_most: int | None = None, on_bad_row: OnBadRow = "error", run: Run = QUIET
+    data: Path,
+    split: str,
+    *,
+    at_most: int | None = None,
+    on_bad_row: OnBadRow = "error",
+    run: Run = QUIET,
+    **layout: Unpack[Layout],
 ) -> Dataset:
     """The documents to report on; without one true label there is nothing to say."""
-    dataset = load_dataset(data, split, on_bad_row=on_bad_row, run=run)
+    dataset = load_dataset(data, split, on_bad_row=on_bad_row, run=run, **layout)
     if at_most is not None and at_most < len(dataset):
         dataset = dataset.subset(sample_by_id(dataset.documents.ids, None, at_most, SEED))
     if not has_pairs(dataset):
@@ -143,11 +159,13 @@ def labelled_documents(
     return dataset
 
 
-def learning_curve(data: Path, dataset: Dataset, *, on_bad_row: OnBadRow = "error", run: Run = QUIET) -> LearningCurve:
+def learning_curve(
+    data: Path, dataset: Dataset, *, on_bad_row: OnBadRow = "error", run: Run = QUIET, **layout: Unpack[Layout]
+) -> LearningCurve:
     """nDCG@5 of a linear method on an eighth, a quarter, half and all of the training documents, nested."""
     try:
-        has_train = TRAIN in available_splits(data)
-        train = load_dataset(data, TRAIN, on_bad_row=on_bad_row, run=run) if has_train else None
+        has_train = TRAIN in available_splits(data, **layout)
+        train = load_dataset(data, TRAIN, on_bad_row=on_bad_row, run=run, **layout) if has_train else None
         if train is None or not has_pairs(train):
             nothing = f"{data} has no labelled training documents (a split named train) to draw a learning curve from."
             return LearningCurve([], nothing)
@@ -172,6 +190,8 @@ def floor_of(model: Method) -> Popularity:
 
 
 def _calibration_remark(model: Method) -> str:
+    if model.calibration_ is not None and not model.calibration_.learned:
+        return "There were no labelled documents: the scores are probabilities as other corpora have them."
     if model.calibration_ is not None:
         return "The scores were turned into probabilities on held-out documents."
     if hasattr(model, "experts_"):
@@ -204,14 +224,15 @@ def _pictures(
 def _examples(model: Method, dataset: Dataset, own: Evaluation) -> list[Example]:
     counts = own.truth.train_counts
     chosen = choose(own.hits, counts, dataset.documents.ids, seed=SEED)
-    tags = None
-    if hasattr(model, "tag") and chosen:
-        found = model.tag(dataset.documents.subset([choice.row for choice in chosen]), k=EXAMPLE_K)
-        tags = [{tag.id: tag for tag in row} for row in found]
+    tags = new = None
+    if is_tagger(model) and chosen:
+        documents = dataset.documents.subset([choice.row for choice in chosen])
+        tags = [{tag.id: tag for tag in row} for row in model.tag(documents, k=EXAMPLE_K)]
+        new = model.new_labels(documents)
     known = model.labels_
     labels = [*known.labels, *(label for label in dataset.labels.labels if label.id not in known.index)]
     about = (dataset.documents, own.ranking, own.hits, labels, counts)
-    return describe(chosen, *about, n_known=len(known), tags=tags)
+    return describe(chosen, *about, n_known=len(known), tags=tags, new=new)
 
 
 def _signed(made: Report, model: Method, origin: Origin) -> Report:

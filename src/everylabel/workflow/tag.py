@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from everylabel.data.dataset import Documents
 from everylabel.methods.base import Method
+from everylabel.text.views import Views
 from everylabel.types import Ranking
-from everylabel.workflow.settings import as_tagger
+from everylabel.workflow.settings import as_tagger, is_tagger
 
 if TYPE_CHECKING:
     from everylabel.tagger.tagger import Tag
 
+Values = dict[str, Any]
+NewLabels = Literal["group", "interleave", "none"]
+BATCH = 256  # documents that are ranked at a time
 DIGITS = 6  # of a score
+CANNOT_INTERLEAVE = "has one order; leave out --new-labels, or fit a tagger, which can interleave new labels"
 CANNOT_EXPLAIN = "cannot say why; leave out --explain, or fit a tagger, which can"
 
 
@@ -32,27 +37,73 @@ class Cut:
         return self.best or self.threshold is not None
 
     def of(self, ranking: Ranking) -> Ranking:
-        from everylabel.tagger.cut import at_threshold, best_f1
+        from everylabel.tagger.cut import cut
 
-        if self.threshold is not None:
-            ranking = at_threshold(ranking, self.threshold)
-        return best_f1(ranking) if self.best else ranking
+        return cut(ranking, self.threshold, self.best)
+
+
+class Suggestions(NamedTuple):
+    """What a document gets; a label is {"id", "name", "score"}."""
+
+    labels: list[Values]  # best first
+    new_labels: list[Values]  # more of them, which nobody has used yet, and which fit
+
+    def to_json(self) -> Values:
+        return {"labels": self.labels} | ({"new_labels": self.new_labels} if self.new_labels else {})
 
 
 def tag(
     model: Method, documents: Documents | Iterable[str], cut: Cut | None = None, *, explain: bool = False
-) -> list[list[dict[str, Any]]]:
-    """The labels of each document, best first: {"id", "name", "score"}.
+) -> list[list[Values]]:
+    """The labels of each document, best first: see `suggest`."""
+    return [found.labels for found in suggest(model, documents, cut, "none", explain=explain)]
+
+
+def suggest(
+    model: Method,
+    documents: Documents | Iterable[str],
+    cut: Cut | None = None,
+    new_labels: NewLabels = "group",
+    *,
+    explain: bool = False,
+) -> list[Suggestions]:
+    """The labels of each document. `new_labels`: where a tagger puts those that nobody has used yet: some that fit in a
+    group of their own, or all between the others, or none but those that are among the best.
 
     With `explain`, which only a tagger can, also "probability" (the score), "band" and "evidence". By one state of the
     model, whoever changes it meanwhile.
     """
-    model, cut, documents = model.model_, cut or Cut(), Documents.of(documents)
+    model, cut = in_order(model.model_, new_labels), cut or Cut()
+    group = new_labels == "group" and is_tagger(model) and model.order == "probability"
+    parts = map(Views, Documents.of(documents).slices(BATCH))
+    return [found for part in parts for found in _suggested(model, part, cut, group, explain)]
+
+
+def in_order(model: Method, new_labels: NewLabels) -> Method:
+    """The model, or what it has learned with another order of rankings."""
+    if new_labels != "interleave":
+        return model
+    return as_tagger(model, CANNOT_INTERLEAVE).in_order("interleave")
+
+
+def _suggested(model: Method, views: Views, cut: Cut, group: bool, explain: bool) -> list[Suggestions]:
+    if group:
+        from everylabel.tagger.order import DEPTH, LEAST_NEW, MOST_NEW, only_new
+
+        deep = model.rank(views, max(cut.k, DEPTH))
+        ranking = cut.of(deep.top(cut.k))
+        least = max(LEAST_NEW, cut.threshold or 0)
+        new = only_new(deep, model.counts_, MOST_NEW, least=least, without=ranking)
+    else:
+        ranking, new = cut.of(model.rank(views, cut.k)), Ranking.empty(len(views), 1)
+    both = (_values(model, views, one, explain) for one in (ranking, new))
+    return [Suggestions(*found) for found in zip(*both, strict=True)]
+
+
+def _values(model: Method, views: Views, ranking: Ranking, explain: bool) -> list[list[Values]]:
     if explain:
-        tagger = as_tagger(model, CANNOT_EXPLAIN)
-        found = tagger.tag(documents, cut.k, threshold=cut.threshold, best=cut.best)
+        found = as_tagger(model, CANNOT_EXPLAIN).described(views, ranking)
         return [[_explained(one) for one in row] for row in found]
-    ids, scores = cut.of(model.rank(documents, cut.k))
     vocabulary = model.labels_
     return [
         [
@@ -60,7 +111,7 @@ def tag(
             for label, score in zip(row_ids, row_scores, strict=True)
             if label >= 0
         ]
-        for row_ids, row_scores in zip(ids.tolist(), scores.tolist(), strict=True)
+        for row_ids, row_scores in zip(ranking.ids.tolist(), ranking.scores.tolist(), strict=True)
     ]
 
 

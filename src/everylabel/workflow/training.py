@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from everylabel.data import Dataset, Documents, available_splits, load_dataset, load_labels
+from everylabel.data.formats.layout import Layout
+from everylabel.data.formats.rows import WHOLE
 from everylabel.data.splits import hold_out_documents, keep_label_share, keep_pair_share
 from everylabel.errors import ConfigError, DataError
 from everylabel.run import QUIET, Run
+from everylabel.workflow.doubts import doubts
 from everylabel.workflow.settings import is_tagger
 
 if TYPE_CHECKING:
@@ -39,6 +42,7 @@ class TrainingSource:
     pair_share: float | None = None  # few-shot: a random share of all pairs
     held_out_share: float | None = None  # of the documents, to be held out instead of the dev split
     on_bad_row: OnBadRow = "error"
+    layout: Layout = field(default_factory=Layout)
 
     def __post_init__(self) -> None:
         if self.held_out_share is not None and not 0 < self.held_out_share < 1:
@@ -49,7 +53,13 @@ class TrainingSource:
 
     def read(self, method: Method, *, calibrated: bool = True, run: Run = QUIET) -> TrainingData:
         """For this method; `calibrated`: whether its scores are to become probabilities."""
-        dataset = self.few_shot(self.read_documents(run))
+        found = self.parts(self.few_shot(self.read_documents(run)), method, calibrated, run)
+        held_out = {} if self.held_out_share is not None else {DEV: found.dev or found.held_out}
+        for doubt in doubts({self.split: found.train} | held_out, blended=is_tagger(method)):
+            run.say(doubt)
+        return found
+
+    def parts(self, dataset: Dataset, method: Method, calibrated: bool, run: Run) -> TrainingData:
         if is_tagger(method):
             if self.no_pairs or (self.held_out_share is not None and not has_pairs(dataset)):
                 return TrainingData(dataset)
@@ -62,11 +72,23 @@ class TrainingSource:
 
     def read_documents(self, run: Run = QUIET) -> Dataset:
         """The split; the vocabulary alone where there is no split to learn from."""
-        if self.split == TRAIN and self.data.is_dir() and self.split not in available_splits(self.data):
+        if self.split == TRAIN and self.has_vocabulary_alone():
             run.say(f"{self.data} has no training documents: fitting on the vocabulary alone")
-            return Dataset(Documents.of([]), load_labels(self.data, run=run), name=str(self.data))
-        dataset = load_dataset(self.data, self.split, on_bad_row=self.on_bad_row, run=run)
+            labels = load_labels(self.data, on_bad_row=self.on_bad_row, run=run, **self.layout)
+            dataset = Dataset(Documents.of([]), labels, name=str(self.data))
+        else:
+            dataset = load_dataset(self.data, self.split, on_bad_row=self.on_bad_row, run=run, **self.layout)
+        if not len(dataset.labels):
+            raise DataError(
+                f"{self.data}: expected labels, and there are none: no document has one, and there is no vocabulary; "
+                "name the column that has them with --label-column, or a vocabulary with --vocabulary"
+            )
         return dataset.without_pairs() if self.no_pairs else dataset
+
+    def has_vocabulary_alone(self) -> bool:
+        """A folder without a training split, or a vocabulary's file. Any other file is a training split."""
+        names = available_splits(self.data, **self.layout)
+        return not names or (self.data.is_dir() and names != [WHOLE] and TRAIN not in names)
 
     def few_shot(self, dataset: Dataset) -> Dataset:
         if self.label_share is not None:
@@ -83,9 +105,9 @@ class TrainingSource:
                     "documents, and no labelled one is left to fit on; hold out a smaller share, or none"
                 )
             return train, held_out
-        if self.split == DEV or not self.data.is_dir() or DEV not in available_splits(self.data):
+        if self.split == DEV or not self.data.is_dir() or DEV not in available_splits(self.data, **self.layout):
             return dataset, None
-        dev = load_dataset(self.data, DEV, on_bad_row=self.on_bad_row, run=run)
+        dev = load_dataset(self.data, DEV, on_bad_row=self.on_bad_row, run=run, **self.layout)
         return dataset, dev if has_pairs(dev) else None
 
 

@@ -76,7 +76,7 @@ def read_tsv(file: Path, bad: BadRows, run: Run) -> Iterator[Row]:
 
 
 def read_csv(file: Path, bad: BadRows, run: Run) -> Iterator[Row]:
-    for number, cells in table(file, bad, run):
+    for number, cells in table(file, bad, run).rows:
         if "text" not in cells:
             bad.add(f"{file.name}:{number}", f"expected a column 'text', got {shown(list(cells))}", "add it")
             continue

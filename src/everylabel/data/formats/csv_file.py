@@ -1,6 +1,7 @@
 """CSV (or TSV with a header): a text column, a label column split on a separator, and perhaps `id` and `title`.
 
 A label cell may also be a JSON list. A folder has `train.csv`, `dev.csv`, `test.csv`, and a vocabulary if there is one.
+Where columns are named, any file of text is read as a table.
 """
 
 from __future__ import annotations
@@ -12,16 +13,20 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from everylabel.data.formats import native, vocabulary
-from everylabel.data.formats.delimited import columns_of, table
-from everylabel.data.formats.json_lines import strings
+from everylabel.data.formats.delimited import Table, columns_of, table
+from everylabel.data.formats.json_lines import split_labels
+from everylabel.data.formats.layout import COLUMNS, Options, columns_in
 from everylabel.data.formats.lines import created
-from everylabel.data.formats.rows import Options, Row, Source, Target, split_file, split_files, suffix_of
-from everylabel.errors import DataError
+from everylabel.data.formats.rows import Row, Source, Target, split_file, split_files, suffix_of
 
 NAME = "csv"
 NUMBERED = False
 SUFFIXES = (".csv", ".tsv")
 FORMULAS = (*"=+-@\t\r\n", *"\uff1d\uff0b\uff0d\uff20")  # as a cell begins that is computed; also full-width
+USUAL_NAMES = {
+    "id", "text", "title", "abstract", "body", "content", "description", "summary", "name", "label", "labels", "tag",
+    "tags", "subject", "subjects", "keyword", "keywords", "category", "categories", "topic", "topics", "class",
+}  # fmt: skip
 
 read_labels = vocabulary.found_labels
 
@@ -29,40 +34,35 @@ read_labels = vocabulary.found_labels
 def detect(path: Path) -> bool:
     if path.is_dir():
         return any(detect(file) for file in split_files(path, SUFFIXES).values())
-    return suffix_of(path) == ".csv" or (suffix_of(path) == ".tsv" and "text" in columns_of(path))
+    return suffix_of(path) == ".csv" or (suffix_of(path) == ".tsv" and is_header(columns_of(path)))
+
+
+def is_header(cells: list[str]) -> bool:
+    """Whether the first line of a TSV names columns: else its words would be taken for labels and texts."""
+    names = [cell.strip().casefold() for cell in cells]
+    return "text" in names or (len(set(names)) == len(names) and sum(name in USUAL_NAMES for name in names) > 1)
 
 
 def splits(path: Path) -> list[str]:
     return list(split_files(path, SUFFIXES))
 
 
+def columns(path: Path) -> list[str]:
+    """What there is to be named, in the first file."""
+    return columns_of(next(iter(split_files(path, SUFFIXES).values())))
+
+
 def read_documents(source: Source, split: str) -> Iterator[Row]:
     file = split_file(source.path, split, split_files(source.path, SUFFIXES))
-    options = source.options
-    for number, cells in table(file, source.bad, source.run):
-        text, listed = cells.get(options.text_column), cells.get(options.label_column)
-        if text is None:
-            raise DataError(missing_column(file, options, list(cells)))
-        labels = None if listed is None else split_labels(listed, options.label_separator)
-        yield Row(cells.get("id") or str(number - 2), text, cells.get("title", ""), labels, None, file.name, number)
+    yield from table_rows(table(file, source.bad, source.run), file, source.options)
 
 
-def missing_column(file: Path, options: Options, columns: list[str]) -> str:
-    return (
-        f"{file}: expected a column {options.text_column!r} with the texts, got the columns {', '.join(columns)}; "
-        "name it with text_column (and the labels' with label_column)"
-    )
-
-
-def split_labels(cell: str, separator: str) -> list[str]:
-    if cell.startswith("["):
-        try:
-            listed = strings(json.loads(cell))
-        except (ValueError, RecursionError):
-            listed = None
-        if listed is not None:
-            return listed
-    return [label.strip() for label in cell.split(separator) if label.strip()]
+def table_rows(found: Table, file: Path, options: Options) -> Iterator[Row]:
+    names = columns_in(found.header, options, file)
+    for number, cells in found.rows:
+        labels = None if names.labels is None else split_labels(cells[names.labels], options.separator)
+        title = "" if names.title is None else cells[names.title]
+        yield Row(cells.get("id") or str(number - 2), cells[names.text], title, labels, None, file.name, number)
 
 
 def write_labels(target: Target) -> None:
@@ -80,9 +80,9 @@ def write_file(target: Target, rows: Iterable[Row]) -> None:
         io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=True) as text_out,
     ):
         writer = csv.writer(text_out)
-        writer.writerow(["id", "title", options.text_column, options.label_column])
+        writer.writerow(["id", *COLUMNS.values()])
         for row in rows:
-            cells = [row.id, row.title, row.text, joined(row, options.label_separator)]
+            cells = [row.id, row.title, row.text, joined(row, options.separator)]
             writer.writerow(map(safe_cell, cells) if target.safe_cells else cells)
 
 

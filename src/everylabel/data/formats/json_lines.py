@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from everylabel.data.formats.layout import USUAL, Columns
 from everylabel.data.formats.lines import first_lines, lines
 from everylabel.data.formats.rows import BadRows, Row, decoded, shown
 from everylabel.run import Run
 
 Object: TypeAlias = dict[str, Any]
+SAMPLED = 1000  # lines looked at for their keys
 
 
 def parse(raw: bytes, where: str, bad: BadRows) -> Object | None:
@@ -51,6 +53,13 @@ def first_object(path: Path) -> Object:
     return next((parse(line.encode(), path.name, skipped) or {} for line in first_lines(path)), {})
 
 
+def first_keys(path: Path) -> list[str]:
+    """The keys of the first objects, which are the columns of such a file; not every object must have each."""
+    skipped = BadRows("skip")
+    found = (parse(line.encode(), path.name, skipped) or {} for line in first_lines(path, SAMPLED))
+    return list(dict.fromkeys(key for value in found for key in value))
+
+
 def strings(value: object) -> list[str] | None:
     """A list of texts or whole numbers as a list of texts; None when it is something else."""
     if not isinstance(value, list):
@@ -60,22 +69,40 @@ def strings(value: object) -> list[str] | None:
     return [str(item) for item in value]
 
 
-def document(value: Object, file: str, line: int, bad: BadRows) -> Row | None:
-    """A document {"id"?, "title"?, "text", "labels"?}; without an id it gets its line number, counted from 0."""
-    text, title, given = value.get("text"), value.get("title") or "", value.get("labels")
+def split_labels(cell: str, separator: str) -> list[str]:
+    if cell.startswith("["):
+        try:
+            listed = strings(json.loads(cell))
+        except (ValueError, RecursionError):
+            listed = None
+        if listed is not None:
+            return listed
+    return [label.strip() for label in cell.split(separator) if label.strip()]
+
+
+def document(
+    value: Object, file: str, line: int, bad: BadRows, keys: Columns = USUAL, separator: str | None = None
+) -> Row | None:
+    """A document {"id"?, "title"?, "text", "labels"?}; without an id it gets its line number, counted from 0.
+
+    Labels are a list; with a separator they may also be one text to be split.
+    """
+    text, title, given = value.get(keys.text), value.get(keys.title or "") or "", value.get(keys.labels or "")
     doc_id = value.get("id")
+    if isinstance(given, str) and separator is not None:
+        given = split_labels(given, separator)
     labels = None if given is None else strings(given)
     if doc_id is None:
         doc_id = line - 1
     if not isinstance(text, str):
-        got = f"{shown(text)}" if "text" in value else f"the keys {shown(list(value))}"
-        problem = f'expected a text under "text", got {got}'
+        got = f"{shown(text)}" if keys.text in value else f"the keys {shown(list(value))}"
+        problem = f'expected a text under "{keys.text}", got {got}'
     elif not isinstance(title, str):
-        problem = f'expected a text under "title", got {shown(title)}'
+        problem = f'expected a text under "{keys.title}", got {shown(title)}'
     elif type(doc_id) is not str and type(doc_id) is not int:
         problem = f'expected a text or a number under "id", got {shown(doc_id)}'
     elif given is not None and labels is None:
-        problem = f'expected a list of label ids under "labels", got {shown(given)}'
+        problem = f'expected a list of label ids under "{keys.labels}", got {shown(given)}'
     else:
         return Row(str(doc_id), text, title, labels, None, file, line)
     bad.add(f"{file}:{line}", problem, "correct the line")

@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Unpack
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
 from everylabel.data.formats import plain, vocabulary
-from everylabel.data.formats.lines import opened, readable, text_of, unpacked
-from everylabel.data.formats.registry import Format, detect_format, format_named
-from everylabel.data.formats.rows import WHOLE, BadRows, Entry, OnBadRow, Options, Row, Source, suffix_of
+from everylabel.data.formats.layout import Layout, Options
+from everylabel.data.formats.lines import opened as opened_file
+from everylabel.data.formats.lines import readable, text_of, unpacked
+from everylabel.data.formats.opening import (
+    known_rows,
+    limited,
+    no_label_column,
+    open_source,
+    own_split,
+    rows_of,
+    unsplit,
+    vocabulary_entries,
+)
+from everylabel.data.formats.registry import Format, WithColumns
+from everylabel.data.formats.rows import WHOLE, BadRows, Entry, OnBadRow, Row, Source, suffix_of
 from everylabel.errors import DataError
 from everylabel.run import QUIET, Run
 from everylabel.types import Csr
 
-DEFAULTS = Options()
 AT_ONCE = 1024  # documents of a stream that is read whole
 
 
@@ -80,39 +91,24 @@ class GatheredPairs:
         return csr_matrix((ones, columns, np.array(self.ends)), shape=(len(self.ends) - 1, n_labels))
 
 
-def open_source(
-    path: Path | str, options: Options = DEFAULTS, bad: BadRows | None = None, run: Run = QUIET
-) -> tuple[Format, Source]:
-    """The format's module and the source for it to read."""
-    module = format_named(options.format or detect_format(path))
-    return module, Source(Path(path), options, bad or BadRows(), run)
-
-
 def load_dataset(
     path: Path | str,
     split: str = "train",
     *,
     on_bad_row: OnBadRow = "error",
     bad_rows: BadRows | None = None,
-    format: str | None = None,
-    vocabulary: Path | str | None = None,
-    text_column: str = DEFAULTS.text_column,
-    label_column: str = DEFAULTS.label_column,
-    label_separator: str = DEFAULTS.label_separator,
-    language: str = DEFAULTS.language,
     run: Run = QUIET,
+    **layout: Unpack[Layout],
 ) -> Dataset:
     """One split of a data folder, or a file, of any known format, with the whole vocabulary.
 
     Without a vocabulary the labels are those of all splits, sorted, named by their ids. Give `bad_rows` to learn
-    afterwards how many rows were skipped, and why.
+    afterwards how many rows were skipped, and why. `layout`: what the files do not say (`layout.Options`).
     """
     bad = bad_rows if bad_rows is not None else BadRows(on_bad_row)
-    columns = {"text_column": text_column, "label_column": label_column, "label_separator": label_separator}
-    options = Options(format=format, vocabulary=vocabulary, language=language, **columns)
-    module, source = open_source(path, options, bad, run)
+    module, source = open_source(path, Options(**layout), bad, run)
     split = own_split(module, source.path, split)
-    entries = vocabulary_entries(module, source)
+    entries = vocabulary_entries(module, source, split)
     labels = None if entries is None else label_set(entries, bad)
     places = None if labels is None else labels.index.to_dict()
     truth = GatheredPairs({} if places is None else places, fixed=labels is not None)
@@ -125,7 +121,21 @@ def load_dataset(
         labels = LabelSet.of(Label(name, name) for name in collected(module, source, split, truth.index))
         numbers = labels.index.places(list(truth.index))
     bad.report(run)
+    tell_doubts(truth, module, source)
     return Dataset(gathered.documents(), labels, truth.pairs(numbers, len(labels)), name=source.path.name)
+
+
+def tell_doubts(truth: GatheredPairs, module: Format, source: Source) -> None:
+    """What is likely wrong with the layout of a table: no column of labels, or one whose cells are not split."""
+    if not isinstance(module, WithColumns):
+        return
+    if not truth.columns:
+        doubt = no_label_column(module, source)
+    else:
+        alone = source.options.label_separator is None and bool((np.diff(np.array(truth.ends)) <= 1).all())
+        doubt = unsplit(truth.index) if alone and len(truth.columns) > 1 else ""
+    if doubt:
+        source.run.say(f"{source.path}: {doubt}")
 
 
 def load_labelled(
@@ -135,18 +145,20 @@ def load_labelled(
     *,
     on_bad_row: OnBadRow = "error",
     run: Run = QUIET,
+    **layout: Unpack[Layout],
 ) -> Dataset:
     """Labelled documents in a given vocabulary, whatever lies beside them; labels that it has not come after its own.
 
     A file of JSON lines, whatever its name, or data of any known format.
     """
-    path, bad = Path(path), BadRows(on_bad_row)
-    if path.is_file() and suffix_of(path) in ("", ".json"):
-        rows = plain.read_file(path, bad, run)
-    else:
-        module, source = open_source(path, bad=bad, run=run)
-        rows = module.read_documents(source, own_split(module, path, split))
+    path, bad, options = Path(path), BadRows(on_bad_row), Options(**layout)
     gathered, truth = GatheredDocuments(), GatheredPairs(labels.index.to_dict(), fixed=False)
+    if is_plain(path, options):
+        source = Source(path, options, bad, run)
+        rows = limited(plain.read_file(source), source, str(path))
+    else:
+        module, source = open_source(path, options, bad, run)
+        rows = rows_of(module, source, own_split(module, path, split))
     for row in rows:
         gathered.add(row)
         truth.add(row.labels or [])
@@ -161,25 +173,23 @@ def load_labels(
     *,
     on_bad_row: OnBadRow = "error",
     bad_rows: BadRows | None = None,
-    format: str | None = None,
-    vocabulary: Path | str | None = None,
-    language: str = DEFAULTS.language,
     run: Run = QUIET,
+    **layout: Unpack[Layout],
 ) -> LabelSet:
-    """The vocabulary of a data folder, or of a vocabulary file (.jsonl, .tsv, .csv, .ttl, .rdf, .nt, .txt)."""
-    bad = bad_rows if bad_rows is not None else BadRows(on_bad_row)
-    if Path(path).is_file() and format is None:
-        vocabulary = vocabulary or path
-    if vocabulary is not None:
-        labels = label_set(vocabulary_file(Path(vocabulary), bad, run, language), bad)
+    """The vocabulary of a data folder, or of a vocabulary file (.jsonl, .tsv, .csv, .ttl, .rdf, .nt, .txt).
+
+    A file is taken for a vocabulary unless a format or columns are named: then it holds documents with labels.
+    """
+    bad, options = bad_rows if bad_rows is not None else BadRows(on_bad_row), Options(**layout)
+    file = options.vocabulary_file
+    if file is None and Path(path).is_file() and options.format is None and not options.named_columns:
+        file = Path(path)
+    if file is not None:
+        labels = label_set(islice(vocabulary.read(file, bad, run, options.language), options.limit), bad)
     else:
-        labels = source_labels(*open_source(path, Options(format=format, language=language), bad, run))
+        labels = source_labels(*open_source(path, options, bad, run))
     bad.report(run)
     return labels
-
-
-def vocabulary_file(file: Path, bad: BadRows, run: Run, language: str) -> Iterator[Entry]:
-    return vocabulary.read(file, bad, run, language)
 
 
 def load_documents(
@@ -188,14 +198,16 @@ def load_documents(
     *,
     on_bad_row: OnBadRow = "error",
     bad_rows: BadRows | None = None,
-    format: str | None = None,
-    text_column: str = DEFAULTS.text_column,
     run: Run = QUIET,
+    **layout: Unpack[Layout],
 ) -> Documents:
-    """Documents to be tagged: JSON lines, plain text (a document a line), a binary stream, or a data folder's split."""
+    """Documents to be tagged: JSON lines, plain text (a document a line), a binary stream, or a data folder's split.
+
+    Also .md, .pdf and .docx files, a document each, and folders of such.
+    """
     bad = bad_rows if bad_rows is not None else BadRows(on_bad_row)
     gathered = GatheredDocuments()
-    for row in document_rows(source, split, bad, format, text_column, run):
+    for row in document_rows(source, split, bad, Options(**layout), run):
         gathered.add(row)
     bad.report(run)
     return gathered.documents()
@@ -208,16 +220,15 @@ def stream_documents(
     size: int = 1024,
     on_bad_row: OnBadRow = "error",
     bad_rows: BadRows | None = None,
-    format: str | None = None,
-    text_column: str = DEFAULTS.text_column,
     run: Run = QUIET,
+    **layout: Unpack[Layout],
 ) -> Iterator[Documents]:
     """As `load_documents`, in parts of at most `size` documents, for input of any length.
 
     Of a stream a part is what is there already: no document waits for others that may come later.
     """
     bad = bad_rows if bad_rows is not None else BadRows(on_bad_row)
-    for part in document_parts(source, split, size, bad, format, text_column, run):
+    for part in document_parts(source, split, size, bad, Options(**layout), run):
         gathered = GatheredDocuments()
         for row in part:
             gathered.add(row)
@@ -229,7 +240,7 @@ def whole_text(source: Path | str | BinaryIO) -> Documents:
     """A file or stream, compressed or not, as one document."""
     if isinstance(source, Path | str):
         where = str(source)
-        with opened(Path(source)) as (_, file):
+        with opened_file(Path(source)) as (_, file):
             content = text_of(file, where)
     else:
         where = "standard input"
@@ -242,54 +253,47 @@ def whole_text(source: Path | str | BinaryIO) -> Documents:
 
 
 def document_parts(
-    source: Path | str | BinaryIO,
-    split: str | None,
-    size: int,
-    bad: BadRows,
-    format: str | None,
-    text_column: str,
-    run: Run,
+    source: Path | str | BinaryIO, split: str | None, size: int, bad: BadRows, options: Options, run: Run
 ) -> Iterator[list[Row]]:
-    if not isinstance(source, Path | str):
-        yield from plain.read_stream(source, bad, size)
+    """Of a stream what is there already; whether there is more than the limit is not waited for."""
+    if isinstance(source, Path | str):
+        rows = document_rows(source, split, bad, options, run)
+        while part := list(islice(rows, size)):
+            yield part
         return
-    rows = document_rows(source, split, bad, format, text_column, run)
-    while part := list(islice(rows, size)):
-        yield part
+    left = options.limit
+    for part in plain.read_stream(source, Source(Path(plain.STREAM), options, bad, run), size):
+        yield part[:left]
+        if left is not None:
+            left -= len(part)
+            if left <= 0:
+                return
 
 
 def document_rows(
-    source: Path | str | BinaryIO, split: str | None, bad: BadRows, format: str | None, text_column: str, run: Run
+    source: Path | str | BinaryIO, split: str | None, bad: BadRows, options: Options, run: Run
 ) -> Iterator[Row]:
     if not isinstance(source, Path | str):
-        return chain.from_iterable(plain.read_stream(source, bad, AT_ONCE))
+        return chain.from_iterable(document_parts(source, split, AT_ONCE, bad, options, run))
     path = Path(source)
-    if format is None and path.is_file() and suffix_of(path) in (".txt", "", ".json"):
-        return plain.read_file(path, bad, run)
-    module, opened = open_source(path, Options(format=format, text_column=text_column), bad, run)
+    if is_plain(path, options) or (suffix_of(path) == ".txt" and is_guessed(path, options)):
+        opened = Source(path, options, bad, run)
+        return limited(plain.read_file(opened), opened, str(path))
+    module, opened = open_source(path, options, bad, run)
     names = module.splits(path)
     if split is None and path.is_dir() and len(names) != 1:
         raise DataError(f"{path}: expected one split to read, and there are {', '.join(names) or 'none'}; name one")
-    chosen = split or names[0]
-    return module.read_documents(opened, own_split(module, path, chosen))
+    return rows_of(module, opened, own_split(module, path, split or next(iter(names), WHOLE)))
 
 
-def own_split(module: Format, path: Path, split: str) -> str:
-    """The split as the data know it: what has only one split, unnamed or a file, gives it under any name."""
-    names = module.splits(path)
-    if split in names:
-        return split
-    if path.is_dir() and names != [WHOLE]:
-        listed = ", ".join(names) or "none"
-        raise DataError(f"{path}: there is no split {split!r} in this {module.NAME} data; there are: {listed}")
-    return names[0]
+def is_guessed(path: Path, options: Options) -> bool:
+    """Whether a file's format is to be told by the file alone."""
+    return path.is_file() and options.format is None and not options.named_columns
 
 
-def vocabulary_entries(module: Format, source: Source) -> Iterator[Entry] | None:
-    file = source.options.vocabulary_file
-    if file is not None:
-        return vocabulary.read(file, source.bad, source.run, source.options.language, module.NUMBERED)
-    return module.read_labels(source)
+def is_plain(path: Path, options: Options) -> bool:
+    """A file whose name says nothing: lines of JSON, or of text."""
+    return is_guessed(path, options) and suffix_of(path) in ("", ".json")
 
 
 def label_set(entries: Iterable[Entry], bad: BadRows) -> LabelSet:
@@ -320,24 +324,6 @@ def collected(module: Format, source: Source, done: str | None, seen: dict[str, 
     quiet = replace(source, bad=BadRows("skip"))
     for split in module.splits(source.path):
         if split != done:
-            for row in module.read_documents(quiet, split):
+            for row in rows_of(module, quiet, split):
                 ids.update(row.labels or [])
     return sorted(ids, key=lambda name: (len(name), name) if name.isdigit() else (1 << 30, name))
-
-
-def known_rows(module: Format, source: Source, split: str, known: Container[str] | None) -> Iterator[Row]:
-    """The rows whose labels are all known, if that is given; the others are bad rows."""
-    for row in module.read_documents(source, split):
-        unknown = None
-        if known is not None and row.labels:
-            unknown = next((label for label in row.labels if label not in known), None)
-        if unknown is None:
-            yield row
-        else:
-            source.bad.add(row.where, f"label {unknown!r} is not in {vocabulary_name(source)}", "add it")
-
-
-def vocabulary_name(source: Source) -> str:
-    beside = source.path if source.path.is_dir() else source.path.parent
-    file = source.options.vocabulary_file or vocabulary.find(beside)
-    return "the vocabulary" if file is None else file.name

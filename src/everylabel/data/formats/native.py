@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from everylabel.data.dataset import Label
-from everylabel.data.formats.json_lines import Object, document, objects, strings
+from everylabel.data.formats.json_lines import Object, document, first_keys, objects, strings
+from everylabel.data.formats.layout import USUAL, columns_in
 from everylabel.data.formats.lines import created
 from everylabel.data.formats.rows import (
     BadRows,
@@ -42,6 +43,11 @@ def detect(path: Path) -> bool:
 
 def splits(path: Path) -> list[str]:
     return list(split_files(path, SUFFIXES))
+
+
+def columns(path: Path) -> list[str]:
+    """What there is to be named, in the first file: the keys of its objects."""
+    return first_keys(next(iter(split_files(path, SUFFIXES).values())))
 
 
 def vocabulary_file(path: Path) -> Path | None:
@@ -77,8 +83,10 @@ def label_of(value: Object, where: str, bad: BadRows) -> Label | None:
 
 def read_documents(source: Source, split: str) -> Iterator[Row]:
     file = split_file(source.path, split, split_files(source.path, SUFFIXES))
+    options = source.options
+    keys = columns_in(columns(file), options, file) if options.named_columns else USUAL
     for number, value in objects(file, source.bad, source.run):
-        row = document(value, file.name, number, source.bad)
+        row = document(value, file.name, number, source.bad, keys, options.label_separator)
         if row is not None:
             yield row
 

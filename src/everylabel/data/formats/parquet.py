@@ -6,12 +6,13 @@ A folder has `train.parquet` or parts such as `train-00000-of-00002.parquet`, an
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from everylabel.data.formats import native, vocabulary
-from everylabel.data.formats.csv_file import missing_column, split_labels
-from everylabel.data.formats.json_lines import strings
+from everylabel.data.formats.json_lines import split_labels, strings
+from everylabel.data.formats.layout import COLUMNS, Columns, columns_in
 from everylabel.data.formats.rows import SPLIT_NAMES, WHOLE, Row, Source, Target, shown, split_of, stem_of
 from everylabel.errors import DataError
 
@@ -51,36 +52,49 @@ def splits(path: Path) -> list[str]:
     return list(parts(path))
 
 
+def columns(path: Path) -> list[str]:
+    """What there is to be named, in the first file."""
+    file = next(iter(parts(path).values()))[0]
+    with opened(file) as content:
+        return list(content.schema_arrow.names)
+
+
 def read_documents(source: Source, split: str) -> Iterator[Row]:
     number = 0
     for file in [source.path] if source.path.is_file() else parts(source.path)[split]:
-        for line, cells in enumerate(records(file, source), 1):
-            row = document(cells, number, file.name, line, source)
-            number += 1
-            if row is not None:
-                yield row
+        with opened(file) as content:
+            names = columns_in(content.schema_arrow.names, source.options, file)
+            for line, cells in enumerate(records(content, names), 1):
+                row = document(cells, names, number, file.name, line, source)
+                number += 1
+                if row is not None:
+                    yield row
 
 
-def records(file: Path, source: Source) -> Iterator[dict[str, Any]]:
-    """The rows of one file as dictionaries, a batch at a time; damage becomes a DataError."""
+@contextmanager
+def opened(file: Path) -> Iterator[Any]:
+    """The file, to be read while it is open; damage becomes a DataError."""
     pyarrow = pyarrow_for(file)
     try:
         with pyarrow.parquet.ParquetFile(file) as content:
-            columns = list(content.schema_arrow.names)
-            if source.options.text_column not in columns:
-                raise DataError(missing_column(file, source.options, columns))
-            wanted = {"id", "title", source.options.text_column, source.options.label_column}
-            for batch in content.iter_batches(BATCH, columns=[name for name in columns if name in wanted]):
-                yield from batch.to_pylist()
+            yield content
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())[:200]
         raise DataError(f"{file}: expected a whole Parquet file ({reason}); write or fetch it again") from error
 
 
-def document(cells: dict[str, Any], number: int, file: str, line: int, source: Source) -> Row | None:
-    options = source.options
-    text, given, title = cells[options.text_column], cells.get(options.label_column), cells.get("title") or ""
-    labels = split_labels(given, options.label_separator) if isinstance(given, str) else strings(given)
+def records(content: Any, names: Columns) -> Iterator[dict[str, Any]]:
+    """The rows of one file as dictionaries, a batch at a time."""
+    wanted = names.used() | {"id"}
+    for batch in content.iter_batches(BATCH, columns=[one for one in content.schema_arrow.names if one in wanted]):
+        yield from batch.to_pylist()
+
+
+def document(cells: dict[str, Any], names: Columns, number: int, file: str, line: int, source: Source) -> Row | None:
+    text = cells[names.text]
+    given = None if names.labels is None else cells[names.labels]
+    title = "" if names.title is None else cells[names.title] or ""
+    labels = split_labels(given, source.options.separator) if isinstance(given, str) else strings(given)
     doc_id = str(number) if cells.get("id") is None else str(cells["id"])
     if isinstance(text, str) and isinstance(title, str) and (given is None or labels is not None):
         return Row(doc_id, text, title, labels, None, file, line)
@@ -99,8 +113,7 @@ def write_split(target: Target, split: str, rows: Iterable[Row]) -> None:
 
 def write_file(target: Target, rows: Iterable[Row]) -> None:
     pyarrow = pyarrow_for(target.path)
-    options, string = target.options, pyarrow.string()
-    names = ["id", "title", options.text_column, options.label_column]
+    string, names = pyarrow.string(), ["id", *COLUMNS.values()]
     schema = pyarrow.schema(list(zip(names, [string, string, string, pyarrow.list_(string)], strict=True)))
     with pyarrow.parquet.ParquetWriter(target.path, schema) as writer:
         batch: list[dict[str, Any]] = []

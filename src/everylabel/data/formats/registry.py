@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Protocol, cast, runtime_checkable
+from typing import Protocol, Unpack, cast, runtime_checkable
 
 from everylabel.data.formats import (
     annif,
     annif_folder,
     attentionxml,
     csv_file,
+    files,
     libmultilabel,
     native,
     parquet,
     pecos,
+    vocabulary_alone,
     xmc_bow,
     xmc_raw,
     xmc_split,
 )
-from everylabel.data.formats.rows import Entry, Row, Source, Target
+from everylabel.data.formats.layout import Layout, Options
+from everylabel.data.formats.lines import UTF16_MARKS
+from everylabel.data.formats.rows import Entry, Row, Source, Target, suffix_of
 from everylabel.errors import ConfigError, DataError
 
 
@@ -48,6 +52,13 @@ class Writable(Protocol):
 
 
 @runtime_checkable
+class WithColumns(Format, Protocol):
+    """... when its columns (or keys) can be named."""
+
+    def columns(self, path: Path, /) -> list[str]: ...
+
+
+@runtime_checkable
 class WritableFile(Protocol):
     """... and when one split can be written as one file."""
 
@@ -62,15 +73,18 @@ MODULES: tuple[Format, ...] = (
     cast(Format, pecos),
     cast(Format, attentionxml),
     cast(Format, parquet),
+    cast(Format, vocabulary_alone),
     cast(Format, annif),
     cast(Format, native),
     cast(Format, csv_file),
     cast(Format, xmc_bow),
     cast(Format, libmultilabel),
     cast(Format, annif_folder),
+    cast(Format, files),
 )
 FORMATS: dict[str, Format] = {module.NAME: module for module in MODULES}
 SHOWN_FILES = 8
+SPREADSHEETS = (".xlsx", ".xls", ".ods")
 
 
 def format_named(name: str) -> Format:
@@ -81,20 +95,31 @@ def format_named(name: str) -> Format:
 
 def detect_format(path: Path | str) -> str:
     """The name of the format of a folder or file, by looking at file names and first lines."""
-    path = Path(path)
-    if not path.exists():
-        raise DataError(f"{path}: expected a data folder or file, and there is none; check the path")
+    path = existing_path(path)
     found = next((name for name, module in FORMATS.items() if module.detect(path)), None)
     if found is None:
         raise DataError(
             f"{path}: expected data in one of the formats {', '.join(FORMATS)}, got {what_is_there(path)}; "
-            "name the format, or convert the data to the native layout (labels.jsonl, train.jsonl, ...)"
+            f"{'give one of the files, ' if path.is_dir() else ''}name the format, or convert the data to the native "
+            "layout (labels.jsonl, train.jsonl, ...)"
         )
     return found
 
 
+def existing_path(path: Path | str) -> Path:
+    if not Path(path).exists():
+        raise DataError(f"{path}: expected a data folder or file, and there is none; check the path")
+    return Path(path)
+
+
 def what_is_there(path: Path) -> str:
     if path.is_file():
+        if path.suffix.lower() in SPREADSHEETS:
+            return "a spreadsheet, which must be saved as CSV (UTF-8) first"
+        with path.open("rb") as start:
+            marked = start.read(2) in UTF16_MARKS
+        if marked:
+            return "text in UTF-16, which must be saved as UTF-8 first"
         return f"a file ending in {path.suffix!r}"
     names = sorted(file.name for file in path.iterdir())
     if not names:
@@ -103,6 +128,34 @@ def what_is_there(path: Path) -> str:
     return f"the files {', '.join(names[:SHOWN_FILES])}{more}"
 
 
-def available_splits(path: Path | str, format: str | None = None) -> list[str]:
+def chosen_format(path: Path | str, options: Options) -> Format:
+    """The format that was asked for; where columns are named, one that has columns; else by looking at the data."""
+    if options.format is not None:
+        module = format_named(options.format)
+    elif options.named_columns:
+        module = with_columns(existing_path(path))
+    else:
+        module = format_named(detect_format(path))
+    if options.named_columns and not isinstance(module, WithColumns):
+        named = ", ".join(f"--{option.replace('_', '-')}" for option in options.named_columns)
+        able = [name for name, one in FORMATS.items() if isinstance(one, WithColumns)]
+        raise ConfigError(f"{module.NAME} data have no columns, and {named} names one; only {', '.join(able)} have")
+    return module
+
+
+def with_columns(path: Path) -> Format:
+    """JSON lines and Parquet are known by their names; any other file is taken for a table of text."""
+    if path.is_file():
+        return FORMATS[{".jsonl": "native", ".json": "native", ".parquet": "parquet"}.get(suffix_of(path), "csv")]
+    found = next((one for one in FORMATS.values() if isinstance(one, WithColumns) and one.splits(path)), None)
+    if found is None:
+        raise DataError(
+            f"{path}: expected files with columns, such as train.csv or train.jsonl, got {what_is_there(path)}; "
+            "name one of the files instead of the folder"
+        )
+    return found
+
+
+def available_splits(path: Path | str, **layout: Unpack[Layout]) -> list[str]:
     """The splits there are, of train, dev, test; a file is one split, named 'all' when its name is not one of these."""
-    return format_named(format or detect_format(path)).splits(Path(path))
+    return chosen_format(path, Options(**layout)).splits(Path(path))

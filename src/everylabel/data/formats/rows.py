@@ -1,13 +1,14 @@
-"""What every format reads and writes: rows, the choices a reader can be given, and the account of bad rows."""
+"""What every format reads and writes: rows, the places they come from and go to, and the account of bad rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias, TypedDict
+from typing import Literal, NamedTuple, TypeAlias
 
 from everylabel.data.dataset import Label, LabelSet
+from everylabel.data.formats.layout import Options
 from everylabel.errors import ConfigError, DataError
 from everylabel.run import QUIET, Run
 from everylabel.types import FloatArray, IntArray
@@ -57,37 +58,6 @@ class Entry(NamedTuple):
 
     label: Label
     where: str
-
-
-class Layout(TypedDict, total=False):
-    """`Options` as keywords of functions that read data."""
-
-    format: str | None
-    vocabulary: Path | str | None
-    text_column: str
-    label_column: str
-    label_separator: str
-    language: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """What cannot be seen from the files. Each format uses the ones that concern it."""
-
-    format: str | None = None  # None: by looking at the data
-    text_column: str = "text"
-    label_column: str = "labels"
-    label_separator: str = ";"
-    language: str = "en"  # of the names in a vocabulary with several languages
-    vocabulary: Path | str | None = None  # instead of the one found beside the data
-
-    def __post_init__(self) -> None:
-        if not self.label_separator:
-            raise ConfigError("label_separator must be at least one character, got an empty text")
-
-    @property
-    def vocabulary_file(self) -> Path | None:
-        return None if self.vocabulary is None else Path(self.vocabulary)
 
 
 @dataclass

@@ -26,16 +26,29 @@ STEMS = ("labels", "vocab", "vocabulary", "subjects")
 
 def find(folder: Path) -> Path | None:
     """The vocabulary in a folder: `labels.jsonl`, then files named like one, then any SKOS file."""
-    files = [file for file in sorted(folder.iterdir()) if file.is_file()]
-    named = [file for file in files if suffix_of(file) in SUFFIXES and stem_of(file).lower() in STEMS]
-    thesauri = [file for file in files if suffix_of(file) in skos.SUFFIXES]
-    return existing(folder, "labels.jsonl") or next(iter([*named, *thesauri]), None)
+    files = [file for file in sorted(folder.iterdir()) if file.is_file() and is_named_like_one(file)]
+    return existing(folder, "labels.jsonl") or next(iter(sorted(files, key=is_any_thesaurus)), None)
+
+
+def is_named_like_one(file: Path) -> bool:
+    return is_any_thesaurus(file) or (suffix_of(file) in SUFFIXES and stem_of(file).lower() in STEMS)
+
+
+def is_any_thesaurus(file: Path) -> bool:
+    """Known by its suffix alone: it may be about something else than the data beside it."""
+    return suffix_of(file) in skos.SUFFIXES and stem_of(file).lower() not in STEMS
+
+
+def beside(path: Path) -> Path | None:
+    """The vocabulary in the data's folder, or in that of the data's file."""
+    file = find(path if path.is_dir() else path.parent)
+    return None if file == path else file
 
 
 def found_labels(source: Source) -> Iterator[Entry] | None:
     """The labels of the vocabulary beside the data; None when there is none."""
-    file = find(source.path if source.path.is_dir() else source.path.parent)
-    return None if file is None or file == source.path else read(file, source.bad, source.run, source.options.language)
+    file = beside(source.path)
+    return None if file is None else read(file, source.bad, source.run, source.options.language)
 
 
 def read(file: Path, bad: BadRows, run: Run, language: str = "en", numbered: bool = False) -> Iterator[Entry]:
@@ -81,7 +94,7 @@ def read_tsv(file: Path, bad: BadRows, run: Run) -> Iterator[Entry]:
 
 
 def read_csv(file: Path, bad: BadRows, run: Run, language: str) -> Iterator[Entry]:
-    for number, cells in table(file, bad, run):
+    for number, cells in table(file, bad, run).rows:
         label_id = cells.get("uri") or cells.get("id")
         if not label_id:
             bad.add(f"{file.name}:{number}", f"expected a column 'uri' or 'id', got {shown(cells)}", "add the id")

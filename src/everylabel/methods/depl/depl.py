@@ -42,7 +42,7 @@ from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
 from everylabel.methods.depl.bounds import keyword_bounds
 from everylabel.methods.evidence import Clue, base_forms
-from everylabel.methods.facts import FEW_DOCUMENTS, MANY_LABELS, Facts, Work
+from everylabel.methods.facts import FEW_DOCUMENTS, MANY_LABELS, Facts, Work, encoder_for
 from everylabel.methods.rare import check_rare_weight, favour_rare
 from everylabel.methods.traits import Traits, method
 from everylabel.methods.words.linear import Svm, seen_labels
@@ -198,7 +198,7 @@ class Depl(Classifier):
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:
-        return {"keywords": {"language": facts.language}}
+        return {"keywords": {"language": facts.language}, **encoder_for(facts)}
 
     @classmethod
     def paper(cls) -> Self:

@@ -21,14 +21,16 @@ from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError
 from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
-from everylabel.methods.facts import MANY_LABELS, Facts, Work
+from everylabel.methods.facts import MANY_LABELS, Facts, Work, encoder_for
 from everylabel.methods.maclr.maclr import SelfSupervision
+from everylabel.methods.readings import MEANING, TRANSFORMER, WORDS
 from everylabel.methods.traits import TEXTS_ONLY, method
 from everylabel.run import Run
 from everylabel.text.matching import LabelMatcher, MatchConfig
+from everylabel.text.scripts import n_words_of
 from everylabel.text.views import Views
 from everylabel.train.batches import TOKENS_PER_WORD
-from everylabel.types import FloatArray, Ranking
+from everylabel.types import FloatArray, LongArray, Ranking
 
 if TYPE_CHECKING:
     from everylabel.methods.tower import Tower
@@ -70,7 +72,7 @@ class Hybrid(Method):
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:
-        return {"match": {"language": facts.language}}
+        return {"match": {"language": facts.language}, "learned": encoder_for(facts)["encoder"]}
 
     @classmethod
     def unfit(cls, facts: Facts) -> str:
@@ -103,14 +105,33 @@ class Hybrid(Method):
             tower = learned_tower(learned, self.learn, dataset.without_pairs(), self.random_state, run=run)
             self.learned_ = tower.index_labels(labels, self.index)
 
-    def _rank(self, views: Views, k: int) -> Ranking:
-        deep = min(max(k, CANDIDATES), len(self.labels_))
-        words, vectors, weights = self.matcher_.rank(views, deep), [], []
+    @property
+    def parts(self) -> tuple[str, ...]:
+        dense = {TRANSFORMER: self.dense_weight, MEANING: self.learned_weight}
+        return (WORDS, *(part for part, weight in dense.items() if weight > 0))
+
+    def readings(self, views: Views, k: int) -> dict[str, Ranking]:
+        """What each part says of the labels: so many of them that those of all together are among them."""
+        k = min(max(k, CANDIDATES), len(self.labels_))
+        found = {WORDS: self.matcher_.rank(views, k)}
         if self.tower_ is not None:
-            vectors.append(self.tower_.rank(views, deep))
+            found[TRANSFORMER] = self.tower_.rank(views, k)
+        if self.learned_ is not None:
+            found[MEANING] = self.learned_.rank(views, k)
+        return found
+
+    def shares(self, views: Views, documents: LongArray, labels: LongArray) -> FloatArray:
+        return self.matcher_.shares(views, documents, labels)
+
+    def _rank(self, views: Views, k: int) -> Ranking:
+        return self.summed(self.readings(views, k), views, k)
+
+    def summed(self, readings: dict[str, Ranking], views: Views, k: int) -> Ranking:
+        words, vectors = readings[WORDS], [found for part, found in readings.items() if part != WORDS]
+        weights = []
+        if self.tower_ is not None:
             weights.append(self.dense_weight * self._read(views, self.tower_))
         if self.learned_ is not None:
-            vectors.append(self.learned_.rank(views, deep))
             weights.append(np.full(len(views), self.learned_weight, np.float32))
         if not vectors:
             return words.top(k)
@@ -136,7 +157,7 @@ class Hybrid(Method):
         if tower.encoder.config.kind == "static":
             return np.ones(len(views), np.float32)
         limit: Any = tower.encoder.module.limit
-        n_tokens = TOKENS_PER_WORD * np.array([1 + text.count(" ") for text in views.full_texts], np.float32)
+        n_tokens = TOKENS_PER_WORD * np.array([n_words_of(text) for text in views.full_texts], np.float32)
         return np.asarray(LEAST_READ + (1 - LEAST_READ) * np.minimum(1, limit / n_tokens), np.float32)
 
     def _state(self) -> State:

@@ -9,7 +9,7 @@ from everylabel.data.dataset import Dataset, LabelSet
 from everylabel.encoders.base import EncoderConfig
 from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
-from everylabel.methods.facts import Facts, Work
+from everylabel.methods.facts import Facts, Work, encoder_for
 from everylabel.methods.traits import TEXTS_ONLY, method
 from everylabel.run import Run
 from everylabel.text.views import Views
@@ -37,7 +37,7 @@ class Semantic(Method):
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:
-        return {"encoder": {"lexical": 256 if facts.many_labels else 768}}
+        return encoder_for(facts, lexical=256 if facts.many_labels else 768)
 
     def check(self) -> None:
         self.encoder.check()

@@ -41,6 +41,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from everylabel.data.dataset import Dataset, Documents, LabelSet
@@ -51,7 +52,7 @@ from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
 from everylabel.methods.depl.depl import Learning, seen_first
 from everylabel.methods.evidence import Clue, heaviest_window
-from everylabel.methods.facts import FEW_DOCUMENTS, Facts, Work
+from everylabel.methods.facts import FEW_DOCUMENTS, Facts, Work, encoder_for
 from everylabel.methods.onesided.spread import row_of
 from everylabel.methods.rare import check_rare_weight
 from everylabel.methods.traits import PAIRS_AND_TEXTS, SHALLOW, method
@@ -127,7 +128,7 @@ class OfDe(Method):
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:
-        return {"encoder": {"lexical": 256 if facts.many_labels else 768}}
+        return encoder_for(facts, lexical=256 if facts.many_labels else 768)
 
     @property
     def depth(self) -> int:
@@ -305,6 +306,13 @@ class OfDe(Method):
         require_texts(views.documents)
         found = self.ranker_.rank(views.tokens(self.ranker_.encoder), max(k, WEIGHED))
         return self._weighed(found, self.counts_, k)
+
+    def _silent(self, views: Views) -> NDArray[np.bool_]:
+        """Also those of unknown characters alone: a trained layer has something to say of every vector."""
+        encoder = self.ranker_.encoder
+        known = ~np.isin(views.tokens(encoder).ids, encoder.tokenizer.special_ids())
+        counts = np.concatenate([[0], np.cumsum(known)])[views.tokens(encoder).offsets]
+        return np.asarray(views.silent | (np.diff(counts) == 0))
 
     def _weighed(self, found: Ranking, counts: LongArray, k: int) -> Ranking:
         """The same labels with what their frequency adds to a cosine, less than in training; half of it to a score."""

@@ -8,17 +8,18 @@ label's names instead of all of them together, and a weight for the title.
 from __future__ import annotations
 
 from dataclasses import field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from everylabel.data.dataset import Dataset, LabelSet
 from everylabel.errors import ConfigError
 from everylabel.methods.base import Method, State
 from everylabel.methods.facts import Facts, Work
+from everylabel.methods.readings import WORDS
 from everylabel.methods.traits import TEXTS_ONLY, method
 from everylabel.run import Run
 from everylabel.text.matching import LabelMatcher, MatchConfig
 from everylabel.text.views import Views
-from everylabel.types import Ranking
+from everylabel.types import FloatArray, LongArray, Ranking
 
 
 @method("tfidf", "labels whose words occur in the document, by the cosine of TF-IDF")
@@ -29,6 +30,7 @@ class TfidfMatch(Method):
         TEXTS_ONLY, why="label texts matched by words", worth=10, worth_alone=30, weighs_words=True, reads_sentences=70
     )
 
+    parts: ClassVar[tuple[str, ...]] = (WORDS,)
     match: MatchConfig = field(default_factory=MatchConfig)
 
     @classmethod
@@ -50,6 +52,17 @@ class TfidfMatch(Method):
 
     def _rank(self, views: Views, k: int) -> Ranking:
         return self.matcher_.rank(views, k)
+
+    def readings(self, views: Views, k: int) -> dict[str, Ranking]:
+        (part,) = self.parts
+        return {part: self.matcher_.rank(views, k)}
+
+    def summed(self, readings: dict[str, Ranking], views: Views, k: int) -> Ranking:  # noqa: ARG002
+        (found,) = readings.values()
+        return found.top(k)
+
+    def shares(self, views: Views, documents: LongArray, labels: LongArray) -> FloatArray:
+        return self.matcher_.shares(views, documents, labels)
 
     @property
     def base_form_language(self) -> str:
@@ -74,6 +87,7 @@ class Bm25Match(TfidfMatch):
 
     traits = replace(TfidfMatch.traits, worth=None, worth_alone=None, reads_sentences=71)
 
+    parts: ClassVar[tuple[str, ...]] = ("words by BM25",)
     match: MatchConfig = field(default_factory=lambda: MatchConfig(title_weight=5.0))
     k1: float = 3.0  # how slowly a repeated word stops counting
     length_weight: float = 0.75  # b: how much a word counts less in a longer document

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,12 +19,13 @@ from everylabel.errors import ConfigError
 from everylabel.linear.ranker import LinearRanker
 from everylabel.linear.solver import Features, SolverConfig
 from everylabel.methods.base import Method, State
-from everylabel.methods.facts import MANY_LABELS, Facts, Work
+from everylabel.methods.facts import MANY_LABELS, Facts, Work, compound_language
 from everylabel.methods.rare import check_rare_weight, favour_rare
 from everylabel.methods.traits import BAGS_OF_WORDS, method
 from everylabel.run import Run
 from everylabel.states import add_prefix, strip_prefix
-from everylabel.text.tfidf import DocumentFeatures, TfidfConfig
+from everylabel.text.lemmas import check_language
+from everylabel.text.tfidf import DocumentFeatures, TfidfConfig, in_language
 from everylabel.text.views import Views
 from everylabel.tree.build import LabelTree, build_tree, flat_tree, pifa
 from everylabel.types import Csr, IntArray, Ranking
@@ -44,20 +45,27 @@ class Svm(Method):
     )
 
     tfidf: TfidfConfig = field(default_factory=TfidfConfig)
+    language: str = "none"  # whose base forms and pieces of words; "none": words as they are
     solver: SolverConfig = field(default_factory=SolverConfig)
     rare_weight: float = 0.0  # how much of a label's frequency is taken away, see rare.py
 
     @classmethod
     def cost(cls, facts: Facts) -> Work:
-        return Work(solving=facts.n_seen * (2e-9 * facts.all_words + 6e-7 * facts.n_docs))
+        return Work(solving=facts.n_seen * (2e-9 * facts.read_words + 6e-7 * facts.n_docs))
+
+    @classmethod
+    def settings_for(cls, facts: Facts) -> dict[str, Any]:
+        return compound_language(facts)
 
     def check(self) -> None:
         self.tfidf.check()
+        check_language(self.language)
         self.solver.check()
         check_rare_weight(self.rare_weight)
 
     def _fit(self, dataset: Dataset, run: Run) -> None:
-        features, X = Views.in_run(dataset.documents, run).fitted_tfidf(self.tfidf, run)
+        read = Views.in_run(dataset.documents, run).read_in(self.language)
+        features, X = read.fitted_tfidf(in_language(self.tfidf, self.language), run)
         tree = self._tree(X, dataset.required_pairs, seen_labels(dataset), run)
         self.texts_ = TextRanker(features, self._ranker().fit(Features.of(X), dataset.required_pairs, tree, run))
 
@@ -68,13 +76,19 @@ class Svm(Method):
         return LinearRanker(solver=self.solver, random_state=self.random_state)
 
     def _rank(self, views: Views, k: int) -> Ranking:
-        return favour_rare(partial(self.texts_.rank, views), self.counts_, self.rare_weight, k)
+        return favour_rare(partial(self.texts_.rank, views.read_in(self.language)), self.counts_, self.rare_weight, k)
+
+    @property
+    def base_form_language(self) -> str:
+        return super().base_form_language if self.language == "none" else self.language
 
     def _state(self) -> State:
         return self.texts_.state()
 
     def _restore(self, state: State) -> None:
-        self.texts_ = TextRanker(DocumentFeatures(self.tfidf), self._ranker()).restore(state)
+        self.texts_ = TextRanker(DocumentFeatures(in_language(self.tfidf, self.language)), self._ranker()).restore(
+            state
+        )
 
 
 @method("xr-linear", "linear ranker down a tree of labels, on TF-IDF: strong, fast, for any number of labels")
@@ -90,7 +104,7 @@ class XrLinear(Svm):
 
     @classmethod
     def cost(cls, facts: Facts) -> Work:
-        return Work(solving=3e-6 * facts.all_words + 1e-4 * facts.n_seen)
+        return Work(solving=3e-6 * facts.read_words + 1e-4 * facts.n_seen)
 
     def check(self) -> None:
         super().check()
@@ -120,7 +134,9 @@ class TextRanker:
     ranker: LinearRanker
 
     def rank(self, views: Views, k: int) -> Ranking:
-        return self.ranker.rank(Features.of(views.tfidf(self.features)), k)
+        """Nothing for a text without a known word: the classifiers' constants are the same whatever the text."""
+        X = views.tfidf(self.features)
+        return self.ranker.rank(Features.of(X), k).without(np.diff(X.indptr) == 0)
 
     def state(self) -> State:
         return self.features.state("tfidf") | add_prefix("ranker", self.ranker.state())

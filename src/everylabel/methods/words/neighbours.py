@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field, replace
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
@@ -13,10 +14,11 @@ from everylabel.errors import ConfigError
 from everylabel.linear.nearest import InvertedLists
 from everylabel.methods.base import Method, State
 from everylabel.methods.evidence import Clue
-from everylabel.methods.facts import Facts, Work
+from everylabel.methods.facts import Facts, Work, compound_language
 from everylabel.methods.traits import BAGS_OF_WORDS, method
 from everylabel.run import Run
-from everylabel.text.tfidf import DocumentFeatures, TfidfConfig
+from everylabel.text.lemmas import check_language
+from everylabel.text.tfidf import DocumentFeatures, TfidfConfig, in_language
 from everylabel.text.views import Views
 from everylabel.types import Csr, LongArray, Ranking, Same
 from everylabel.vectors import largest_of_rows
@@ -29,16 +31,22 @@ class NearestNeighbours(Method):
     traits = replace(BAGS_OF_WORDS, why="labels of similar documents", seconds=(3e-4, 2.5e-6), worth=20)
 
     tfidf: TfidfConfig = field(default_factory=TfidfConfig)
+    language: str = "none"  # whose base forms and pieces of words; "none": words as they are
     neighbours: int = 20
     power: float = 2.0  # of the similarity: how much more the nearest ones count
     words: int = 100  # of a text, the heaviest, by which neighbours are looked for; 0: all, which takes far longer
 
     @classmethod
     def cost(cls, facts: Facts) -> Work:
-        return Work(reading=0.4e-6 * facts.all_words)
+        return Work(reading=0.4e-6 * facts.read_words)
+
+    @classmethod
+    def settings_for(cls, facts: Facts) -> dict[str, Any]:
+        return compound_language(facts)
 
     def check(self) -> None:
         self.tfidf.check()
+        check_language(self.language)
         if self.neighbours < 1 or self.power < 0 or self.words < 0:
             raise ConfigError(
                 "neighbours must be at least 1, power and words not negative; "
@@ -46,8 +54,8 @@ class NearestNeighbours(Method):
             )
 
     def _fit(self, dataset: Dataset, run: Run) -> None:
-        views = Views.in_run(dataset.documents, run)
-        self.features_, X = views.fitted_tfidf(self.tfidf, run)
+        views = Views.in_run(dataset.documents, run).read_in(self.language)
+        self.features_, X = views.fitted_tfidf(in_language(self.tfidf, self.language), run)
         self.lists_ = views.once(("inverted lists", self.features_.key), lambda: InvertedLists.of(X, compact=True))
         self.pairs_ = dataset.required_pairs
 
@@ -56,7 +64,7 @@ class NearestNeighbours(Method):
         grown: neighbours cannot read labels, but documents of them may come. O(nnz of all training documents)."""
         old = self.model_
         model = old._copy()
-        model.lists_ = old.lists_.with_rows(views.tfidf(old.features_))
+        model.lists_ = old.lists_.with_rows(views.read_in(self.language).tfidf(old.features_))
         known = old.pairs_
         widened = csr_matrix((known.data, known.indices, known.indptr), shape=(known.shape[0], len(labels)))
         model.pairs_ = csr_matrix(vstack([widened, pairs], format="csr"), dtype=np.float32)
@@ -79,7 +87,7 @@ class NearestNeighbours(Method):
                 yield Clue("document", "", float(scores[i]), int(rows[i]))
 
     def _nearest(self, views: Views) -> Ranking:
-        vectors = views.tfidf(self.features_)
+        vectors = views.read_in(self.language).tfidf(self.features_)
         return self.lists_.nearest(largest_of_rows(vectors, self.words) if self.words else vectors, self.neighbours)
 
     def _rank(self, views: Views, k: int) -> Ranking:
@@ -93,10 +101,14 @@ class NearestNeighbours(Method):
         votes_of_rows(near.ids, weights.astype(np.float32), pairs.indptr, pairs.indices, pairs.data, *ranking)
         return ranking.top(k)
 
+    @property
+    def base_form_language(self) -> str:
+        return super().base_form_language if self.language == "none" else self.language
+
     def _state(self) -> State:
         return self.features_.state("tfidf") | self.lists_.state("documents") | {"pairs": self.pairs_}
 
     def _restore(self, state: State) -> None:
-        self.features_ = DocumentFeatures(self.tfidf).restore("tfidf", state)
+        self.features_ = DocumentFeatures(in_language(self.tfidf, self.language)).restore("tfidf", state)
         self.lists_ = InvertedLists.restored("documents", state)
         self.pairs_ = state["pairs"]

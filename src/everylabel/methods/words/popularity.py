@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from everylabel.data.dataset import Dataset
 from everylabel.methods.base import Method, State
@@ -33,6 +34,9 @@ class Popularity(Method):
         scores = (self.counts_[best] / max(self.n_train_, 1)).astype(np.float32)
         found = Ranking(best.astype(np.int32)[None], scores[None]).top(k)
         return Ranking(np.tile(found.ids, (len(views), 1)), np.tile(found.scores, (len(views), 1)))
+
+    def _silent(self, views: Views) -> NDArray[np.bool_]:
+        return np.zeros(len(views), np.bool_)  # whatever the text
 
     @cached_property
     def _by_frequency(self) -> LongArray:

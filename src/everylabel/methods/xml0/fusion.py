@@ -43,7 +43,7 @@ from everylabel.errors import ConfigError, DataError
 from everylabel.methods.base import Method, State
 from everylabel.methods.calibrate import CALIBRATION_DEPTH, Calibration
 from everylabel.methods.evidence import Clue
-from everylabel.methods.facts import FEW_DOCUMENTS, MANY_LABELS, Facts, Work
+from everylabel.methods.facts import FEW_DOCUMENTS, MANY_LABELS, Facts, Work, encoder_for
 from everylabel.methods.traits import PAIRS_AND_TEXTS, method
 from everylabel.methods.vocabulary import rank_visible
 from everylabel.methods.xml0.subsets import MOST, MOST_EXHAUSTIVE, Loss, SearchKind, is_member, loss_of_greedy
@@ -108,7 +108,13 @@ class Xml0(Method):
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:
-        return {"base": "knn", "search": "greedy", "label_encoder": "" if facts.many_labels else "minilm"}
+        taught = encoder_for(facts)
+        own = facts.many_labels or "teacher" in taught["encoder"]  # the transformer knows English only
+        return {"base": "knn", "search": "greedy", "label_encoder": "" if own else "minilm", **taught}
+
+    @classmethod
+    def with_encoder(cls, name: str) -> dict[str, Any]:
+        return super().with_encoder(name) | {"label_encoder": ""}
 
     def __post_init__(self) -> None:
         self.new_base()  # only the other method knows its settings: a wrong one is found as early as one of its own

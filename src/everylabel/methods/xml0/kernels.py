@@ -72,3 +72,20 @@ def best_of_growth(gram: Any, cross: Any, nothing: Any, members: Any) -> None:
                 shared[i] += gram[i, pick]
             if reached > best + _TIE:
                 best, members[label] = reached, mask
+
+
+@njit(nogil=True, cache=True)
+def cosines(members: Any, gram: Any, cross: Any, nothing: Any) -> Any:
+    """The cosine of each label with its own subset, always added up in the same order. n^2 x labels."""
+    found = np.empty(len(members))
+    for label in range(len(members)):
+        mask, product, squared = members[label], 0.0, 0.0
+        for i in range(len(gram)):
+            if mask >> i & 1:
+                product += cross[i, label]
+                squared += gram[i, i]
+                for j in range(i):
+                    if mask >> j & 1:
+                        squared += 2 * gram[i, j]
+        found[label] = min(max(product * inverse_root(squared, nothing), -1.0), 1.0)
+    return found

@@ -62,14 +62,9 @@ def search(kind: SearchKind, gram: Doubles, cross: Doubles) -> Best:
 
 def cosines_of(members: LongArray, gram: Doubles, cross: Doubles) -> Doubles:
     """The cosine of each label with its own subset, always added up in the same order. O(n^2 x labels)."""
-    inside = is_member(members, len(gram)).astype(np.float64)
-    products, lengths = np.zeros((2, len(members)))
-    for i in range(len(gram)):
-        products += inside[i] * cross[i]
-        lengths += inside[i] * gram[i, i]
-        for j in range(i):
-            lengths += inside[i] * inside[j] * (2 * gram[i, j])
-    return np.clip(products * _inverse_root(lengths, gram), -1, 1)
+    from everylabel.methods.xml0 import kernels
+
+    return np.asarray(kernels.cosines(members, gram, cross, _NOTHING * float(np.trace(gram))), np.float64)
 
 
 def is_member(members: LongArray, n: int) -> NDArray[np.bool_]:
@@ -89,10 +84,3 @@ def loss_of_greedy(problems: Iterable[tuple[Doubles, Doubles]]) -> Loss:
         total += float(lost.sum())
         largest = max(largest, float(lost.max(initial=0)))
     return Loss(searches, same / max(searches, 1), total / max(searches, 1), largest)
-
-
-def _inverse_root(lengths: Doubles, gram: Doubles) -> Doubles:
-    """1 / length from squared lengths; 0 for a sum of no length, so that its cosine is 0."""
-    long = lengths > _NOTHING * np.trace(gram)
-    inverse: Doubles = long / np.sqrt(np.where(long, lengths, 1))
-    return inverse

@@ -38,7 +38,7 @@ from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.text.lemmas import check_language, lemmatised, stop_words
 from everylabel.text.matching import label_texts
-from everylabel.text.tfidf import DocumentFeatures, Tfidf, TfidfConfig
+from everylabel.text.tfidf import DocumentFeatures, Tfidf, TfidfConfig, in_language
 from everylabel.text.views import Views
 from everylabel.types import Csr, IntArray, Ranking
 from everylabel.vectors import side_by_side, unit_rows
@@ -106,7 +106,7 @@ class ZestXml(Method):
         ordered = in_order_of_ids(dataset)
         views = Views.in_run(dataset.documents, run).taken(np.argsort(ranks(dataset.documents.ids)))
         read = views.lemmatised(self.language)
-        self.features_, X = read.fitted_tfidf(self.tfidf, run)
+        self.features_, X = read.fitted_tfidf(in_language(self.tfidf, self.language), run)
         Z = self._label_features(ordered, read, run)
         X, n_words = hstack([X, self._label_words(read)], format="csr"), X.shape[1]
         own = self.words_.n_terms  # the first label feature that is a label itself
@@ -141,7 +141,8 @@ class ZestXml(Method):
 
     def _vocabulary(self, ngrams: int | None = None) -> Tfidf:
         stop = (*self.tfidf.stop_words, *stop_words(self.language))
-        return Tfidf(config=replace(self.tfidf, ngrams=ngrams, min_df=1, max_df=1.0, stop_words=stop))
+        words = replace(self.tfidf, ngrams=ngrams, min_df=1, max_df=1.0, stop_words=stop)
+        return Tfidf(config=in_language(words, self.language))
 
     def _label_words(self, read: Views) -> Csr:
         """Documents x label words, also those that no training document has; none in a bag of words."""
@@ -239,7 +240,7 @@ class ZestXml(Method):
         return self.features_.state("tfidf") | add_prefix("words", self.words_.state()) | own
 
     def _restore(self, state: State) -> None:
-        self.features_ = DocumentFeatures(self.tfidf).restore("tfidf", state)
+        self.features_ = DocumentFeatures(in_language(self.tfidf, self.language)).restore("tfidf", state)
         self.words_ = self._vocabulary().restore(strip_prefix(state, "words"))
         self.tables_ = RankingTables(state["table"], state["labels_by_word"])
         self.bias_, self.new_word_ = state["bias"], state["new_word"]

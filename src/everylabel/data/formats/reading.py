@@ -1,0 +1,128 @@
+"""PDF and Word files, read in a process of its own: such a file can be made to take hours or all memory, or to crash.
+
+The parent asks by a line, the path as JSON, and gets a line: {"title", "text"}, or {"error"}. Where a file takes too
+long, the process is ended, and the next file gets another one. Starting one takes a quarter of a second, so that all
+files of a folder share it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from everylabel.errors import DataError
+
+READERS = {".pdf": "pypdf", ".docx": "docx"}  # suffix: the library; our module is named like the suffix
+INSTALLED_AS = {"docx": "python-docx"}
+MOST_SECONDS = 120.0  # a file; a thousand pages take less than a minute
+MOST_MEMORY = 2 << 30
+
+
+class Content(NamedTuple):
+    title: str
+    text: str
+
+
+class Reader:
+    """A ValueError says what is wrong with a file: "problem; what to do"."""
+
+    def __init__(self, seconds: float = MOST_SECONDS) -> None:
+        self.seconds = seconds
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def content(self, file: Path) -> Content:
+        library = READERS[file.suffix.lower()]
+        if find_spec(library) is None:
+            name = INSTALLED_AS.get(library, library)
+            raise DataError(f"{file}: reading {file.suffix} needs {name}; pip install 'everylabel[files]'")
+        answer = self._ask(file.resolve())
+        if "error" in answer:
+            raise ValueError(answer["error"])
+        return Content(answer["title"], answer["text"])
+
+    def _ask(self, file: Path) -> dict[str, str]:
+        process = self._process or self._start()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        timer, started = threading.Timer(self.seconds, process.kill), time.monotonic()
+        timer.start()
+        try:
+            with suppress(BrokenPipeError):
+                process.stdin.write(json.dumps(str(file)).encode() + b"\n")
+                process.stdin.flush()
+            line = process.stdout.readline()
+        finally:
+            timer.cancel()
+        if line.endswith(b"\n"):
+            answer: dict[str, str] = json.loads(line)
+            return answer
+        self._end()
+        if time.monotonic() - started >= self.seconds:
+            return {"error": f"reading it takes longer than {self.seconds:g} s; leave it out, or save it again"}
+        return {"error": "reading it needs too much memory or crashes; leave it out, or save it again"}
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        here = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        pipe = subprocess.PIPE
+        command = [sys.executable, "-m", __name__]
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=here)
+        return self._process
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                with suppress(BrokenPipeError):
+                    stream.close()
+
+
+def _answers() -> None:
+    """What the process does: an answer a line, until the parent goes away."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints must not look like an answer
+    with suppress(ImportError, ValueError, OSError):  # not every system can bound a process
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    for line in sys.stdin.buffer:
+        file = Path(json.loads(line))
+        try:
+            title, text = import_module(f"everylabel.data.formats.{file.suffix.lower()[1:]}").content(file)
+            answer = {"title": _written(title), "text": _written(text)}
+        except ValueError as error:
+            answer = {"error": " ".join(str(error).split())}
+        except OSError as error:
+            answer = {"error": f"it cannot be read ({error.strerror or error}); check the path and its permissions"}
+        except Exception as error:  # a damaged file fails deep inside a library, in any way
+            reason = " ".join(str(error).split())[:200]
+            answer = {"error": f"it is damaged ({type(error).__name__}: {reason}); save or fetch it again"}
+        answers.write(json.dumps(answer).encode() + b"\n")
+        answers.flush()
+
+
+def _written(text: str) -> str:
+    """Without half surrogate pairs, which no file can be written with, and without zeros."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "")
+
+
+if __name__ == "__main__":
+    _answers()
