@@ -18,6 +18,7 @@ LAYERS: list[set[str]] = [  # from the bottom; a module may import its own layer
         "config",
         "parallel",
         "forks",
+        "heaps",
         "vectors",
         "states",
         "atomic",
