@@ -30,6 +30,10 @@ class Feeder:
         while data:
             data = data[os.write(self.end, data) :]
 
+    def pour(self, data: bytes) -> None:
+        self.write(data)
+        self.close()
+
     def close(self) -> None:
         with suppress(OSError):
             os.close(self.end)
@@ -88,7 +92,7 @@ def test_what_is_poured_into_a_pipe_comes_in_full_batches() -> None:
     texts = [f"{i} {'word ' * 1200}" for i in range(3 * SIZE)]
     with piped() as (feeder, parts):
         content = "".join(f"{text}\n" for text in texts).encode()
-        writer = threading.Thread(target=lambda: (feeder.write(content), feeder.close()))
+        writer = threading.Thread(target=feeder.pour, args=(content,))
         writer.start()
         found = []
         for part in parts:

@@ -138,7 +138,7 @@ class Tagger(Method):
         return self._tags(texts, lambda model, views: cut(model.rank(views, k), threshold, best), explain)
 
     def _tags(
-        self, texts: Documents | Sequence[str], rank: Callable[[Self, Views], Ranking], explain: bool
+        self, texts: Documents | Iterable[str], rank: Callable[[Self, Views], Ranking], explain: bool
     ) -> list[list[Tag]]:
         model = self.model_
 
