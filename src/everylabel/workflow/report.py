@@ -109,11 +109,10 @@ def report(
 
 def check_output(output: Path) -> None:
     """An error where a page would take the place of something else: before any work."""
-    try:
-        with output.open("rb") as file:
-            begin = file.read(1024)
-    except FileNotFoundError:
+    if not output.is_file():  # nothing, or a pipe, which is not to be waited for
         return
+    with output.open("rb") as file:
+        begin = file.read(1024)
     if begin and not is_page(begin):
         raise DataError(
             f"{output}: this file is there, and is no report of everylabel, so it is not overwritten; choose another "
