@@ -52,7 +52,7 @@ outers = st.builds(
     prune=st.booleans(),
     limit=st.none() | st.integers(),
     widths=st.lists(st.integers()).map(tuple),
-    inner=st.builds(Inner, ngrams=st.integers(), scale=st.floats(allow_nan=False)),
+    inner=st.builds(Inner, ngrams=st.integers(), scale=st.floats(allow_nan=False, allow_infinity=False)),
 )
 
 

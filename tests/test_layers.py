@@ -15,6 +15,7 @@ LAYERS: list[set[str]] = [  # from the bottom; a module may import its own layer
     {
         "errors",
         "types",
+        "checks",
         "config",
         "parallel",
         "forks",

@@ -9,6 +9,7 @@ all extras must be there (`make setup`). The numbers of an extra are what it add
 from __future__ import annotations
 
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from packaging.requirements import Requirement
@@ -59,7 +60,7 @@ def megabytes(names: set[str]) -> int:
     sizes = 0
     for name in names:
         for file in metadata.files(name) or []:
-            path = file.locate()
+            path = Path(str(file.locate()))
             if file.suffix != ".pyc" and path.is_file():
                 sizes += path.stat().st_size
     return round(sizes / 1e6)

@@ -1,11 +1,12 @@
 """This code beside an older checkout of it, in one run: the same rankings, and how much faster and smaller.
 
 python -m benchmarks.run.house --data DIR --before CHECKOUT [--documents 2000] [--fit]
-    [--model-before MODEL --model-after MODEL] [--parts sample rankings tagger] [--again]
+    [--model-before MODEL --model-after MODEL] [--parts sample rankings tagger costs] [--again]
 
 `sample`: every method on the embedded sample, with small settings of training. `rankings`: some methods fitted on 2,000
 documents of eurlex57k, 500 of dev ranked 100 deep. `tagger`: speed, size, start and memory of a Tagger of eurlex57k
-that each code has saved (`--fit`: fits and saves both, half an hour each). The checkouts take turns, a process a step,
+that each code has saved (`--fit`: fits and saves both, half an hour each). `costs`: what each of its experts takes, by
+this code alone. The checkouts take turns, a process a step,
 so that a busy moment of the machine hits both. Rankings of a commit that are there are not made again.
 """
 
@@ -32,7 +33,7 @@ from everylabel.metrics.ranking import evaluate
 from everylabel.registry import METHODS, method_class
 from everylabel.types import Ranking
 
-PARTS = ("sample", "rankings", "tagger")
+PARTS = ("sample", "rankings", "tagger", "costs")
 EXPERTS = ["tfidf", "knn", "svm", "semantic", "zestxml", "of-de", "xml0"]  # given, so that no clock has a say
 COMPARED: dict[str, dict[str, Any]] = {
     **{name: {} for name in ("xr-linear", "svm", "knn", "tfidf", "semantic", "of-de", "xml0", "zestxml")},
@@ -180,6 +181,9 @@ def measure(part: str, sides: tuple[Side, Side], arguments: Any) -> Values:
         spec = {"data": str(data), "documents": arguments.documents, "split": "dev", "ranked": 500}
         each = [{name: settings} for name, settings in COMPARED.items()]
         return {"documents": arguments.documents, "methods": rankings(sides, spec, each)}
+    if part == "costs":
+        after = sides[1]
+        return {} if after.model is None else after.ask("parts", {"model": str(after.model), "data": str(data)})
     taken = fitted(sides, data) if arguments.fit else {}
     if any(side.model is None for side in sides):
         print("tagger: left out, it needs --model-before and --model-after, or --fit", flush=True)

@@ -19,7 +19,8 @@ from benchmarks.run.command import data_folder, data_parser
 from everylabel.linear.ranker import LinearRanker
 from everylabel.linear.solver import Features
 from everylabel.metrics.ranking import evaluate
-from everylabel.text.tfidf import DocumentFeatures, TfidfConfig
+from everylabel.text.features import DocumentFeatures
+from everylabel.text.tfidf import TfidfConfig
 from everylabel.tree.build import LabelTree, build_tree, pifa
 from everylabel.tree.label2vec import Label2VecConfig, completed, label2vec
 from everylabel.types import Csr

@@ -24,7 +24,7 @@ from benchmarks.run.command import data_folder, data_parser
 from everylabel.config import to_dict
 from everylabel.methods.words.linear import XrLinear
 from everylabel.metrics.ranking import evaluate
-from everylabel.text.tfidf import DocumentFeatures
+from everylabel.text.features import DocumentFeatures
 from everylabel.types import Ranking
 
 NAME = "linear-peers"

@@ -91,6 +91,18 @@ def plan_section() -> str:
     )
 
 
+def costs_section() -> str:
+    part = _part("costs")
+    if not part:
+        return ""
+    rows = [[name, f"{ms:.2f}"] for name, ms in part["ms"].items()]
+    notes = (
+        "768 test documents in batches of 256, two cores; each expert by itself, with all that it reads, which "
+        f"together they read once. {_commits(part)}"
+    )
+    return section("What each part of the Tagger takes", table(["part", "ms a document"], rows), notes, _conditions())
+
+
 def million_section() -> str:
     record = read_result("million-labels")
     if record is None:
@@ -130,7 +142,7 @@ PAGE = Page(
     title="Before and after the house was rebuilt",
     about="The same rankings by this code and by the code before, and how much faster and smaller it is.",
     runs=("house", "plan_times", "million_labels"),
-    sections=(tagger_section, million_section, plan_section, rankings_section, sample_section),
+    sections=(tagger_section, costs_section, million_section, plan_section, rankings_section, sample_section),
 )
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import re
 
 from benchmarks.record import RESULTS
 from benchmarks.tables import (
+    hostile,
     hostile_writers,
     house,
     languages,
@@ -32,6 +33,7 @@ _MODULES = (
     speed,
     many_labels,
     house,
+    hostile,
     hostile_writers,
 )
 PAGES = tuple(module.PAGE for module in _MODULES)
@@ -48,7 +50,8 @@ def index_text() -> str:
     topics = section(
         "Topics",
         table(["page", "about", "measured by"], [index_row(page) for page in texts]),
-        "`NAME` above is `python -m benchmarks.run.NAME --data DIR` (`debian`, `hostile_writers` and `label_index` "
+        "`NAME` above is `python -m benchmarks.run.NAME --data DIR` (`debian`, `checking`, `hostile`, "
+        "`hostile_writers` and `label_index` "
         "without `--data`).",
     )
     contents = section("What is where", "\n".join(contents_line(page, text) for page, text in texts.items()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import json
+import sys
 import tomllib
 import types
 from collections.abc import Iterable, Mapping
@@ -14,6 +15,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 from everylabel.errors import ConfigError
 
 C = TypeVar("C")
+_LARGEST = sys.float_info.max
 
 
 def build(cls: type[C], values: Mapping[str, Any], where: str = "", default: C | None = None) -> C:
@@ -134,7 +136,9 @@ def _convert(hint: Any, value: Any, name: str) -> Any:
         return tuple(_convert(args[0], item, name) for item in value)
     if origin is dict:
         return _table(value, name)
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+    if hint is float and isinstance(value, (int, float)) and not isinstance(value, bool):
+        if not -_LARGEST <= value <= _LARGEST:
+            raise ConfigError(f"{name} must be a finite number; got {str(value)[:40]}")
         return float(value)
     if isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
         return value

@@ -86,7 +86,7 @@ def _after_in_child() -> None:
     if any(name in sys.modules for name in _OPENMP):
         _is_gone = True
         torch = sys.modules.get("torch")
-        if torch is not None and hasattr(torch, "set_num_threads"):  # else it is only being imported
+        if torch is not None and hasattr(torch, "set_num_threads"):
             torch.set_num_threads(1)
 
 

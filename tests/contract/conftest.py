@@ -67,6 +67,10 @@ class Toy:
 
 @pytest.fixture(scope="session")
 def toy() -> Toy:
+    return make_toy()
+
+
+def make_toy() -> Toy:
     rng = random.Random(0)
     answers: list[tuple[int, ...]] = []
     for label in range(N_LABELS):
@@ -88,9 +92,13 @@ def toy() -> Toy:
 
 @pytest.fixture(scope="session")
 def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_tiny_folder(tmp_path_factory.mktemp("tiny"))
+
+
+def make_tiny_folder(parent: Path, dim: int = 128) -> Path:
     """A model that knows the toy's words, each by itself."""
     words = [word for label in range(N_LABELS) for word in words_of(label)]
-    return make_folder(tmp_path_factory.mktemp("tiny"), COMMON + words + LATER, dim=128, spread=0.02)
+    return make_folder(parent, COMMON + words + LATER, dim=dim, spread=0.02)
 
 
 @pytest.fixture(params=CASES)

@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import json
 import math
+import shutil
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -179,6 +180,16 @@ def test_identical_after_save_and_load(fitted: Method, toy: Any, tmp_path: Path)
     assert_identical(loaded.rank(texts, 20), fitted.rank(texts, 20))
     loaded.save(tmp_path / "again")
     assert_identical(everylabel.load(tmp_path / "again").rank(texts, 20), fitted.rank(texts, 20))
+
+
+def test_a_copy_from_elsewhere_is_checked_and_identical(fitted: Method, toy: Any, tmp_path: Path) -> None:
+    """Nothing that a fit leaves, or labels that came and went, is taken for what a fit cannot leave."""
+    fitted.save(tmp_path / "model")
+    changed = everylabel.load(tmp_path / "model").add_labels([Label("new", "penguin colony")]).remove_labels(["q00"])
+    changed.save(tmp_path / "changed")
+    for name, method in (("model", fitted), ("changed", changed)):
+        copied = Path(shutil.copytree(tmp_path / name, tmp_path / f"{name} from elsewhere"))
+        assert_identical(everylabel.load(copied).rank(toy.double, 20), method.rank(toy.double, 20))
 
 
 def test_calibration_keeps_rankings_and_is_saved(fitted: Method, toy: Any, tmp_path: Path) -> None:

@@ -30,10 +30,6 @@ class Feeder:
         while data:
             data = data[os.write(self.end, data) :]
 
-    def pour(self, data: bytes) -> None:
-        self.write(data)
-        self.close()
-
     def close(self) -> None:
         with suppress(OSError):
             os.close(self.end)
@@ -92,7 +88,12 @@ def test_what_is_poured_into_a_pipe_comes_in_full_batches() -> None:
     texts = [f"{i} {'word ' * 1200}" for i in range(3 * SIZE)]
     with piped() as (feeder, parts):
         content = "".join(f"{text}\n" for text in texts).encode()
-        writer = threading.Thread(target=feeder.pour, args=(content,))
+
+        def pour() -> None:
+            feeder.write(content)
+            feeder.close()
+
+        writer = threading.Thread(target=pour)
         writer.start()
         found = []
         for part in parts:

@@ -154,3 +154,10 @@ def test_lists_of_texts_are_lists(
 def test_is_not_equal_to_something_else(make: Callable[..., object]) -> None:
     assert make(["a"]) != "a"
     assert make([]) != 0
+
+
+def test_a_huge_range_is_refused_at_once() -> None:
+    """A crafted model may ask for the first 10^12 of its labels."""
+    for rows in (range(10**12), range(-(10**12), 0), range(3, 10**18, 7)):
+        with pytest.raises(IndexError, match="there are 2 rows"):
+            TextColumn.of(["a", "b"]).take(rows)

@@ -118,7 +118,7 @@ def test_an_untrained_encoder_saves_its_fingerprint_only(encoder: Encoder) -> No
     assert set(state) == {"fingerprint"}
     again = restore_encoder(encoder.config, state)
     np.testing.assert_array_equal(again.encode(TEXTS), encoder.encode(TEXTS))
-    with pytest.raises(ModelError, match=r"another .* encoder .* fit again"):
+    with pytest.raises(ModelError, match="nothing was fitted with it here"):
         restore_encoder(encoder.config, {"fingerprint": "0" * 64})
 
 

@@ -158,9 +158,10 @@ def test_random_signs_are_always_the_same() -> None:
     assert "".join("+" if sign > 0 else "-" for sign in signs[0, :16]) == "+--++-++++-++---"
 
 
-def test_lexical_dimensions_are_not_negative() -> None:
-    with pytest.raises(ConfigError, match="lexical must not be negative"):
-        EncoderConfig(lexical=-1).check()
+@pytest.mark.parametrize("lexical", [-1, 10**9])
+def test_lexical_dimensions_are_not_negative_nor_a_billion(lexical: int) -> None:
+    with pytest.raises(ConfigError, match="lexical must be from 0 to"):
+        EncoderConfig(lexical=lexical).check()
 
 
 # --- the base and its factors

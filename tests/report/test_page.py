@@ -22,7 +22,7 @@ from everylabel.report.examples import Choice, Evidence, Example, Missed, Sugges
 from everylabel.report.page import NEW_LABELS, SECTIONS, SHOWN, Report, render
 from everylabel.report.page_parts import Html, document, safe, table, tag
 from everylabel.report.plots import frequency_plot, inline_svg, learning_curve_plot, reliability_plot, trade_off_plot
-from everylabel.tagger.tagger import Tag
+from everylabel.tagger.tags import Tag
 from everylabel.types import Ranking
 
 HOSTILE = "</small><script>alert(\"1\")</script> & 'x' \ud800 \x00 <b>"

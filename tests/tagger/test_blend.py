@@ -18,6 +18,7 @@ from everylabel.tagger import blend as module
 from everylabel.tagger.blend import Blend, learn, starts
 from everylabel.tagger.blending_set import BlendingSet
 from everylabel.tagger.candidates import column_names, tabulated
+from everylabel.tagger.probability import NOTHING_KNOWN
 from everylabel.types import Csr, LongArray, Ranking
 
 N_LABELS = 48
@@ -179,7 +180,6 @@ def test_of_too_few_documents_it_takes_the_mean_of_ranks(n_docs: int) -> None:
     held = world(5, n_docs, unseen=0.3, counts=IN_REHEARSAL).held()
     blend, ranking = learn(held, COUNTS, UNSEEN_RATE, NAMES, 0)
     assert blend.trees is None
-    assert len(blend.model) == 0
     assert_same_state(as_saved(blend), blend)
     assert blend.gains == {}
     assert ranking.n_docs == blend.n_documents == n_docs
@@ -269,3 +269,29 @@ def test_what_was_learned_is_saved_and_the_old_one_is_as_it_was() -> None:
         np.testing.assert_array_equal(blend.state()[key], value)
     with pytest.raises(FrozenInstanceError):
         blend.rare_weight = 1.0  # type: ignore[misc]
+
+
+# --- from elsewhere
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"lines": {key: [float("nan"), 0.0] for key in NOTHING_KNOWN}}, "a number of the blend"),
+        ({"lines": {key: ["1", 0.0] for key in NOTHING_KNOWN}}, "a number of the blend"),
+        ({"lines": {}}, "a line for each band"),
+        ({"rare_weight": float("inf")}, "a number of the blend"),
+        ({"rare_weight": 1e300}, "a number of the blend"),
+        ({"n_documents": -1}, "documents of the blend"),
+        ({"gains": {"a": None}}, "gains must be"),
+    ],
+)
+def test_a_crafted_blend_is_refused(changes: dict[str, Any], message: str) -> None:
+    """NaN would rank silently by the order of ids."""
+    state = learned()[0].state()
+    n_columns = len(NAMES)
+    Blend.restored(state).check(n_columns)
+    with pytest.raises(ValueError, match=message):
+        Blend.restored(state | {"about": state["about"] | changes}).check(n_columns)
+    with pytest.raises(ValueError, match="features of trees"):
+        Blend.restored(state).check(1)

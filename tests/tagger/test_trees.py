@@ -165,3 +165,63 @@ def test_trees_that_are_never_learned_here_are_refused(how: str) -> None:
     booster = lightgbm.train(wanted, data, 5)
     with pytest.raises(ValueError, match="never learned here"):
         Trees.of_text(booster.model_to_string())
+
+
+# --- without LightGBM: leaves that move, and trees from elsewhere
+
+
+@pytest.mark.parametrize("kept", [0.5, 0.9, 0.999])
+def test_leaves_move_as_lightgbms_do(kept: float) -> None:
+    columns, new = columns_of(7, 900, 8), columns_of(8, 150, 8)
+    booster = learned(columns, rounds=40, num_leaves=31)
+    hits = np.random.default_rng(0).random(len(new)) < 0.3
+    moved = booster.refit(
+        new, hits.astype(np.float32), decay_rate=kept, dataset_params={"verbose": -1}, verbose=-1, num_threads=1
+    )
+    trees = Trees.of_text(booster.model_to_string())
+    before = trees.values.copy()
+    found = trees.refitted(new, hits, kept)
+    expected = Trees.of_text(moved.model_to_string())
+    np.testing.assert_allclose(found.values, expected.values, atol=1e-6)
+    np.testing.assert_allclose(found.sums(columns), expected.sums(columns), atol=1e-5)
+    np.testing.assert_array_equal(trees.values, before)
+
+
+def test_trees_that_were_learned_pass() -> None:
+    for leaves, rounds in ((2, 1), (8, 20), (31, 60)):
+        Trees.of_text(learned(columns_of(1, 400, 6), rounds=rounds, num_leaves=leaves).model_to_string()).check(6)
+    one_leaf = learned(np.zeros((50, 6), np.float32), rounds=3, min_data_in_leaf=40)
+    Trees.of_text(one_leaf.model_to_string()).check(6)
+
+
+@pytest.mark.parametrize(
+    ("part", "at", "value", "message"),
+    [
+        ("features", 0, 6, "features of trees must be from 0 to 5"),
+        ("features", 3, -1, "features of trees must be from 0 to 5"),
+        ("left", 0, 0, "child that is none"),  # a circle
+        ("left", 0, 40, "child that is none"),
+        ("right", 1, -40, "child that is none"),
+        ("right", 0, -1, "twice|child that is none|nothing leads to"),
+        ("firsts", 1, 10**9, "trees must go from 0"),
+        ("firsts", 1, 55, "nodes of a tree must be from 0 to 31"),
+        ("missing", 0, 3, "missing values of trees"),
+        ("values", 0, np.nan, "leaves of trees must be from"),
+        ("values", 0, np.inf, "leaves of trees must be from"),
+        ("thresholds", 0, np.nan, "thresholds of trees must be from"),
+        ("shrinkage", 0, 1e9, "shrinkage of trees must be from"),
+    ],
+)
+def test_crafted_trees_are_refused(part: str, at: int, value: float, message: str) -> None:
+    trees = Trees.of_text(learned(columns_of(1, 400, 6), rounds=60, num_leaves=31).model_to_string())
+    state = {key: own.copy() for key, own in trees.state().items()}
+    Trees.restored(state).check(6)
+    state[part][at] = value
+    with pytest.raises(ValueError, match=message):
+        Trees.restored(state).check(6)
+
+
+def test_more_columns_than_there_are_is_an_error() -> None:
+    trees = Trees.of_text(learned(columns_of(1, 400, 6), rounds=30).model_to_string())
+    with pytest.raises(ValueError, match="and there are 2"):
+        trees.sums(np.zeros((3, 2), np.float32))

@@ -251,7 +251,7 @@ def test_bags_of_words_are_refused() -> None:
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"ngrams": 0}, "match.ngrams must be at least 1; got 0"), ({"title_weight": -1.0}, "must not be negative")],
+    [({"ngrams": 0}, "match.ngrams must be from 1 to 32; got 0"), ({"title_weight": -1.0}, "must not be negative")],
 )
 def test_settings_that_cannot_work(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):

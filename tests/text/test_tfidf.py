@@ -11,7 +11,8 @@ from scipy.sparse import csr_matrix
 from everylabel.data.dataset import Documents
 from everylabel.errors import ConfigError, DataError
 from everylabel.text import tfidf
-from everylabel.text.tfidf import DocumentFeatures, Tfidf, TfidfConfig, limits
+from everylabel.text.features import DocumentFeatures
+from everylabel.text.tfidf import Tfidf, TfidfConfig, limits
 
 EVERYTHING = TfidfConfig(ngrams=2, min_df=1, max_df=1.0)
 TEXTS = ["a red ship", "a red train", "grüne Äpfel, Straße", "", "red red red ship"]
@@ -162,3 +163,13 @@ def test_texts_and_given_features_do_not_mix() -> None:
         on_features.transform(given([[1, 2, 3]]))
     with pytest.raises(DataError, match="reads texts"):
         on_texts.transform(given([[1, 2]]))
+
+
+def test_a_table_of_hashes_that_were_made_alike_is_refused_at_once() -> None:
+    """A crafted vocabulary must not take for ever: looking up a million equal hashes is a million squared steps."""
+    from everylabel.text import kernels
+
+    assert len(kernels.hash_table(np.arange(1, 1_000_001, dtype=np.uint64))) >= 1_000_000
+    for alike in (np.full(1_000_000, 7, np.uint64), np.arange(1_000_000, dtype=np.uint64) << np.uint64(40)):
+        with pytest.raises(ValueError, match="all alike"):
+            kernels.hash_table(alike)

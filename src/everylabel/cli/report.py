@@ -48,6 +48,7 @@ def report(
     from everylabel.workflow.report import (
         LearningCurve,
         Origin,
+        check_output,
         labelled_documents,
         learning_curve,
         ready_to_report,
@@ -56,6 +57,7 @@ def report(
     )
     from everylabel.workflow.report import report as report_on
 
+    check_output(output)
     ready_to_report(output)
     wanted = ["report", str(model), str(data), "-o", str(output), "--split", split]
     wanted += (

@@ -18,6 +18,7 @@ from typing import Generic, Self, TypeAlias, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from everylabel import checks
 from everylabel.types import LongArray
 
 Bytes: TypeAlias = NDArray[np.uint8]
@@ -156,6 +157,12 @@ class TextColumn(Sliced[str, "TextColumn"], Sequence[str]):
         equal[rows[differ]] = False
         return equal
 
+    def check(self, name: str) -> None:
+        """Of one that was mapped: texts lie in its bytes, one after the other. O(bytes)."""
+        for part in self._parts:
+            checks.offsets(part.offsets, name, len(part.data))
+            checks.utf8(part.data, name, part.offsets[:-1])
+
     def __len__(self) -> int:
         return self._n_texts
 
@@ -246,6 +253,10 @@ class TextLists(Sliced[tuple[str, ...], "TextLists"], Sequence[tuple[str, ...]])
     def sizes(self) -> LongArray:
         return np.diff(self._offsets)
 
+    def check(self, name: str) -> None:
+        self._texts.check(name)
+        checks.offsets(self._offsets, name, len(self._texts))
+
     def __len__(self) -> int:
         return len(self._offsets) - 1
 
@@ -291,6 +302,8 @@ def _ends(sizes: LongArray) -> LongArray:
 def checked_rows(rows: Rows, n: int) -> LongArray:
     """As an array, from 0 on; those below 0 count from the end."""
     if isinstance(rows, range):
+        if rows and not all(-n <= end < n for end in (rows[0], rows[-1])):  # before so many numbers are made
+            raise IndexError(f"there are {n} rows; got {rows[0]} to {rows[-1]}")
         at = np.arange(rows.start, rows.stop, rows.step, dtype=np.int64)
     else:
         at = np.asarray(rows, np.int64)

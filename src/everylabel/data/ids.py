@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from everylabel import checks
 from everylabel.data.columns import TextColumn
 from everylabel.types import IntArray, LongArray
 
@@ -77,6 +78,14 @@ class IdIndex(Mapping[str, int]):
                 return found
             seen.add(found)
         return None
+
+    def check(self) -> None:
+        """Of one that was mapped: each place once, in the order of the hashes."""
+        for hashes, places in self._runs:
+            checks.array(hashes, "hashes of ids", np.uint64, len(self._ids))
+            checks.ascending(hashes, "hashes of ids")
+            checks.indexes(places, "places of ids", len(self._ids), len(self._ids))
+            checks.once_each(places, "places of ids", len(self._ids))
 
     def to_dict(self) -> dict[str, int]:
         """For those who ask again and again; O(n) Python objects."""

@@ -133,6 +133,12 @@ class LabelSet(Sliced[Label, "LabelSet"]):
         found.__dict__["index"] = IdIndex(found.ids, [hashes])
         return found
 
+    def check(self) -> None:
+        """Of one that was mapped. O(bytes)."""
+        for name, column in self._columns().items():
+            column.check(name)
+        self.index.check()
+
     def __len__(self) -> int:
         return len(self.ids)
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from everylabel.atomic import check_writable
-from everylabel.data.formats import vocabulary
+from everylabel.data.formats import files, vocabulary
 from everylabel.data.formats.registry import Writable, detect_format, format_named
 from everylabel.data.formats.rows import SPLIT_NAMES, split_of, suffix_of
 from everylabel.errors import DataError
@@ -44,12 +44,13 @@ def check_target(target: Path, source: Path | None, overwrite: bool, *, as_file:
 
 def _check_folder(target: Path) -> None:
     """What is no data (`.git`, a README) comes along into the new folder; other data would be read with the new."""
+    refused = DataError(f"{target}: this folder is not a data set, so it is not overwritten; remove it first")
     try:
-        ours = isinstance(format_named(detect_format(target)), Writable)  # any folder with a text is data to read
+        known = format_named(detect_format(target))
     except DataError:
-        ours = False
-    if not ours:
-        raise DataError(f"{target}: this folder is not a data set, so it is not overwritten; remove it first")
+        raise refused from None
+    if known.NAME == files.NAME:  # any folder with a text is data to read
+        raise refused
     for file in sorted(target.iterdir()):
         documents = file.is_dir() and split_of(file.name) is not None
         if documents or (not file.is_dir() and suffix_of(file) in _READ and not is_written(file.name, False)):
@@ -57,3 +58,5 @@ def _check_folder(target: Path) -> None:
                 f"{file}: may be data, and is none of the files that are written; nothing was changed: move it away, "
                 "or choose another name"
             )
+    if not isinstance(known, Writable):
+        raise refused

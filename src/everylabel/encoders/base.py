@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from everylabel.encoders.tokenizer import TextTokenizer
 
 
+MOST_LEXICAL = 8192  # dimensions
+
+
 @dataclass(kw_only=True, frozen=True)
 class EncoderConfig:
     """Which encoder, and how long texts are read."""
@@ -41,8 +44,8 @@ class EncoderConfig:
             raise ConfigError("encoder.kind and encoder.teacher must be 'static', 'minilm', a folder or a hub id")
         if self.teacher == "static":
             raise ConfigError("encoder.teacher must be a transformer; got 'static'")
-        if self.lexical < 0:
-            raise ConfigError(f"encoder.lexical must not be negative; got {self.lexical}")
+        if not 0 <= self.lexical <= MOST_LEXICAL:
+            raise ConfigError(f"encoder.lexical must be from 0 to {MOST_LEXICAL:,}; got {self.lexical}")
         if self.max_tokens is not None and self.max_tokens < 4:
             raise ConfigError(f"encoder.max_tokens must be at least 4; got {self.max_tokens}")
         check_device(self.device)

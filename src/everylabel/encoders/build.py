@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from everylabel.encoders.base import Encoder, EncoderConfig
+from everylabel.encoders.places import place_of
 from everylabel.encoders.pretrained import needed
 from everylabel.errors import ConfigError, ModelError
 from everylabel.run import QUIET, Run
@@ -37,7 +38,10 @@ def load_encoder(config: EncoderConfig, corpus: Sequence[str] | None = None, run
 
 
 def restore_encoder(config: EncoderConfig, state: Mapping[str, Any], run: Run = QUIET) -> Encoder:
-    """The encoder that gave this `state()`: a trained one from the state alone, else loaded again and compared."""
+    """The encoder that gave this `state()`: a trained one from the state alone, else loaded again and compared.
+
+    No name that a model says is followed, nothing is downloaded (places.py).
+    """
     config.check()
     needed("tokenizers")
     if config.kind == "static":
@@ -49,7 +53,10 @@ def restore_encoder(config: EncoderConfig, state: Mapping[str, Any], run: Run = 
         from everylabel.encoders.transformer import TransformerEncoder
 
         return TransformerEncoder.restore(config, dict(state))
-    encoder = load_encoder(config, run=run)
+    needed("torch")
+    from everylabel.encoders.transformer import TransformerEncoder
+
+    encoder = TransformerEncoder.load(config, place_of(config.kind, str(state.get("fingerprint"))))
     if encoder.fingerprint != state.get("fingerprint"):
         raise ModelError(
             f"the model was made with another {config.kind!r} encoder ({str(state.get('fingerprint'))[:12]}) than "

@@ -21,6 +21,7 @@ import numpy as np
 from everylabel.atomic import replaced
 from everylabel.encoders.base import EncoderConfig, Tokens
 from everylabel.encoders.cache import cache_root
+from everylabel.encoders.places import BUNDLED, remember_place
 from everylabel.encoders.pretrained import find_folder, folder_hash
 from everylabel.forks import Lock
 from everylabel.mapping import array_in, map_file
@@ -59,8 +60,9 @@ _lock = Lock()
 
 def distilled(teacher: str, run: Run = QUIET) -> Distilled:
     """From memory or from the cache, or else made now and kept there."""
-    folder = find_folder(teacher)
-    recipe = hashlib.sha256(f"{folder_hash(folder)} {RECIPE}".encode()).hexdigest()
+    recipe = recipe_of(teacher)
+    if teacher != BUNDLED:
+        remember_place(recipe, find_folder(teacher))
     kept = kept_distilled(recipe)
     if kept is not None:
         return kept
@@ -70,6 +72,11 @@ def distilled(teacher: str, run: Run = QUIET) -> Distilled:
     _write(file, embedding, tokenizer, run)
     kept = kept_distilled(recipe)  # mapped; unless it could not be written
     return Distilled(embedding, tokenizer, recipe) if kept is None else kept
+
+
+def recipe_of(teacher: str) -> str:
+    """A hash of all that decides what is distilled."""
+    return hashlib.sha256(f"{folder_hash(find_folder(teacher))} {RECIPE}".encode()).hexdigest()
 
 
 def kept_distilled(recipe: str) -> Distilled | None:
@@ -89,7 +96,7 @@ def distil(teacher: str, run: Run = QUIET) -> tuple[FloatArray, str]:
 
     from everylabel.encoders.transformer import TransformerEncoder
 
-    encoder = TransformerEncoder.load(EncoderConfig(kind=teacher, cache=False))
+    encoder = TransformerEncoder.load(EncoderConfig(kind=teacher, cache=False, trainable=False))
     kept = kept_ids(encoder.tokenizer.vocabulary, encoder.tokenizer.special_ids())
     vectors = np.empty((len(kept), encoder.dim), np.float32)
     with torch.inference_mode(), run.task("distilling", len(kept)) as advance:

@@ -21,6 +21,8 @@ def distinct_tokens(ids: Any, offsets: Any, n_ids: Any) -> Any:
         first = end
         for at in range(offsets[row], offsets[row + 1]):
             token = ids[at]
+            if token < 0 or token >= n_ids:  # of another tokeniser: anything might be overwritten
+                raise IndexError("a token that has no row")
             if seen[token] == 0:
                 out_ids[end] = token
                 end += 1

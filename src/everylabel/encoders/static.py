@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from everylabel import checks
 from everylabel.encoders.base import EncoderConfig, Tokens
-from everylabel.encoders.distil import Distilled, distilled, kept_distilled
+from everylabel.encoders.distil import Distilled, distilled, kept_distilled, recipe_of
 from everylabel.encoders.fingerprint import Versions, hash_weights, versions
 from everylabel.encoders.passages import mean_passages, split_passages
+from everylabel.encoders.places import BUNDLED, place_of
 from everylabel.encoders.table import TokenTable
-from everylabel.encoders.tokenizer import TextTokenizer, shared_tokenizer
+from everylabel.encoders.tokenizer import TextTokenizer, require_known_parts, shared_tokenizer
 from everylabel.errors import ModelError
 from everylabel.forks import Lock
 from everylabel.run import QUIET, Run
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from everylabel.encoders.static_module import StaticModule
 
 CHUNK = 512  # texts whose tokens are summed at a time
-BUNDLED = "minilm"  # the teacher that is installed with this library: what is distilled from it can be made anywhere
+_LARGEST = 1e4  # of a number in an embedding
 DOCUMENTS = "documents"  # no teacher: what was learned of them (learned.py) is a part of the state
 
 
@@ -69,30 +71,53 @@ class StaticEncoder:
             kept = ("factors", "taught", "tokenizer")
             own = {key: state[key] for key in kept if key in state} | {"fingerprint": state["base"]}
             untrained = cls.restore(config, own, run)
-            table = untrained._table.with_rows(state["trained_tokens"], state["trained_rows"])
+            tokens, rows = state["trained_tokens"], state["trained_rows"]
+            checks.indexes(tokens, "trained tokens", untrained._table.n_rows)
+            checks.numbers(rows, "trained rows", len(tokens), untrained.dim, most=_LARGEST)
+            table = untrained._table.with_rows(tokens, rows)
             encoder = cls(config, table, untrained.tokenizer, found)
             encoder._trained, encoder._grown_from = True, untrained
             return encoder
         if "embedding" in state:
-            encoder = cls(config, TokenTable.of(state["embedding"]), shared_tokenizer(state["tokenizer"]), found)
+            tokenizer = shared_tokenizer(require_known_parts(state["tokenizer"]))
+            checks.numbers(state["embedding"], "embedding", None, None, most=_LARGEST)
+            checks.require(tokenizer.n_ids <= len(state["embedding"]), "a tokeniser with more tokens than embeddings")
+            encoder = cls(config, TokenTable.of(state["embedding"]), tokenizer, found)
             encoder._trained = True
             return encoder
         if "taught" in state:
+            tokenizer = shared_tokenizer(require_known_parts(state["tokenizer"]))
+            checks.numbers(state["taught"], "embedding", None, None, most=_LARGEST)
+            checks.require(tokenizer.n_ids <= len(state["taught"]), "a tokeniser with more tokens than embeddings")
             made = Distilled(state["taught"], state["tokenizer"], found.partition(" ")[0])
         else:
-            made = kept_distilled(found.partition(" ")[0]) or distilled(config.teacher, run)
+            made = cls._base_of(config, found, run)
         encoder = cls._of(config, made)
-        if encoder.fingerprint != found:
+        if "factors" not in state:
+            return encoder
+        checks.numbers(state["factors"], "factors of tokens", encoder._table.n_rows, most=_LARGEST)
+        return encoder.scaled(state["factors"])
+
+    @classmethod
+    def _base_of(cls, config: EncoderConfig, fingerprint: str, run: Run) -> Distilled:
+        """By its content: from the cache, or distilled again from what is found; nothing is made for another one."""
+        recipe = fingerprint.partition(" ")[0]
+        found, now = kept_distilled(recipe), recipe
+        if found is None:
+            teacher = place_of(config.teacher, recipe)
+            now = recipe_of(teacher)
+            found = distilled(teacher, run) if now == recipe else None
+        if found is None or _name_of(recipe, config.lexical) != fingerprint:
             raise ModelError(
-                f"the model was made with another 'static' encoder ({found[:12]}) than the one found now "
-                f"({encoder.fingerprint[:12]}): put the old weights back in its place, or fit again"
+                f"the model was made with another 'static' encoder ({fingerprint[:12]}) than the one found now "
+                f"({now[:12]}): put the old weights back in its place, or fit again"
             )
-        return encoder.scaled(state["factors"]) if "factors" in state else encoder
+        return found
 
     @classmethod
     def _of(cls, config: EncoderConfig, made: Distilled) -> StaticEncoder:
-        name = f"{made.recipe} lexical={config.lexical}" if config.lexical else made.recipe
-        encoder = cls(config, made.table(config.lexical), shared_tokenizer(made.tokenizer), name)
+        name, tokenizer = _name_of(made.recipe, config.lexical), shared_tokenizer(made.tokenizer)
+        encoder = cls(config, made.table(config.lexical), tokenizer, name)
         encoder._source = made
         return encoder
 
@@ -195,3 +220,7 @@ class StaticEncoder:
             known = now, TokenTable.of(module.embedding.weight.detach().cpu().numpy())
             self._learned = known
         return known
+
+
+def _name_of(recipe: str, lexical: int) -> str:
+    return f"{recipe} lexical={lexical}" if lexical else recipe

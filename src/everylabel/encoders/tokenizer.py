@@ -13,14 +13,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from everylabel import checks
 from everylabel.encoders.base import Tokens
+from everylabel.errors import DataError
 from everylabel.forks import Lock
 from everylabel.run import QUIET, Run
 from everylabel.types import IntArray, LongArray
@@ -35,17 +38,70 @@ MEMORY = 8_000_000  # characters of remembered words
 _NO_SPACE = {ord(c): None for c in "\x0b\x0c\x1c\x1d\x1e\x1f\x85"}
 
 
+# What tokenisers of texts are made of. Patterns are matched by a library that follows anything: few are known.
+_PARTS = {
+    "normalizer": "BertNormalizer Lowercase NFC NFD NFKC NFKD Nmt Precompiled Prepend Replace Sequence Strip "
+    "StripAccents",
+    "pre_tokenizer": "BertPreTokenizer ByteLevel Digits Metaspace Punctuation Sequence UnicodeScripts Whitespace "
+    "WhitespaceSplit",
+    "model": "BPE Unigram WordLevel WordPiece",
+    "post_processor": "BertProcessing ByteLevel RobertaProcessing Sequence TemplateProcessing",
+    "decoder": "BPEDecoder ByteFallback ByteLevel Fuse Metaspace Replace Sequence Strip WordPiece",
+}
+_PATTERNS = (" {2,}", r"\s+", r"\s", r" +")
+_PROBE = "a 1 \u2603 \u4e2d."  # characters that few vocabularies have
+
+
+def require_known_parts(tokenizer_json: Any) -> str:
+    """The JSON of a tokeniser that a model has, if it is made of known parts; ValueError otherwise."""
+    checks.require(isinstance(tokenizer_json, str), "a tokeniser must be JSON")
+    settings = json.loads(tokenizer_json)
+    checks.require(isinstance(settings, dict), "a tokeniser must be a table")
+    for part, known in _PARTS.items():
+        waiting = [settings.get(part)]
+        while waiting:
+            own = waiting.pop()
+            if own is None:
+                continue
+            checks.require(isinstance(own, dict) and own.get("type", "BPE") in known.split(), f"an unknown {part}")
+            pattern = own.get("pattern", {})
+            pattern = pattern.get("Regex", "\\s") if isinstance(pattern, dict) else ""
+            checks.require(pattern in _PATTERNS, f"a {part} with an unknown pattern")
+            waiting += [item for item in own.values() if isinstance(item, dict) and "type" in item]
+            waiting += [item for items in own.values() if isinstance(items, list) for item in items if _is_part(item)]
+    return str(tokenizer_json)
+
+
+def _is_part(item: Any) -> bool:
+    return isinstance(item, dict) and "type" in item
+
+
+@contextmanager
+def _no_panic() -> Iterator[None]:
+    """What goes wrong in the tokeniser's own code is no Exception there, and would end a server."""
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise DataError(f"the model's tokeniser cannot read this text ({str(error)[:100]}); fit again") from None
+
+
 class TextTokenizer:
     """A tokeniser's JSON as a function of texts. Safe to call from several threads."""
 
     def __init__(self, tokenizer_json: str) -> None:
         from tokenizers import Tokenizer
 
-        self._tokenizer: Tokenizer = Tokenizer.from_str(tokenizer_json)
-        self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
-        self.json = self._tokenizer.to_str()
-        self.prefix, self.suffix = self._special()
+        with _no_panic():
+            self._tokenizer: Tokenizer = Tokenizer.from_str(tokenizer_json)
+            self._tokenizer.no_truncation()
+            self._tokenizer.no_padding()
+            self.json = self._tokenizer.to_str()
+            self.prefix, self.suffix = self._special()
+            self._tokenizer.encode(_PROBE)  # a vocabulary without a token for the unknown fails now, not later
         self._by_word = _by_word(json.loads(self.json))
         self._known = _Known()
 
@@ -125,7 +181,8 @@ class TextTokenizer:
     def _of_words(self, words: list[str]) -> list[list[int]]:
         """As one text, several times as fast as each by itself; a token belongs to the word that it begins in."""
         cleaned = [_clean(word) for word in words]
-        found = self._tokenizer.encode(" ".join(cleaned), add_special_tokens=False)
+        with _no_panic():
+            found = self._tokenizer.encode(" ".join(cleaned), add_special_tokens=False)
         begins = np.cumsum([0] + [len(word) + 1 for word in cleaned])
         owners = np.searchsorted(begins, [start for start, _ in found.offsets], side="right")
         firsts = np.searchsorted(owners, np.arange(1, len(words) + 2)).tolist()

@@ -16,14 +16,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from everylabel import checks
 from everylabel.encoders.base import EncoderConfig, Tokens
 from everylabel.encoders.cache import VectorCache
 from everylabel.encoders.device import encoding_device
 from everylabel.encoders.fingerprint import Fingerprint, Versions, evaluating, versions
 from everylabel.encoders.passages import mean_passages, split_passages
-from everylabel.encoders.pretrained import find_folder, load_sentence_transformer, needed
-from everylabel.encoders.tokenizer import TextTokenizer, shared_tokenizer
-from everylabel.errors import ConfigError, ModelError
+from everylabel.encoders.places import BUNDLED, remember_place
+from everylabel.encoders.pretrained import find_folder, load_sentence_transformer
+from everylabel.encoders.rebuilt import KINDS, can_be_rebuilt, heads_config, rebuilt
+from everylabel.encoders.tokenizer import TextTokenizer, require_known_parts, shared_tokenizer
+from everylabel.errors import ConfigError
 from everylabel.forks import Lock
 from everylabel.parallel import parallel_map
 from everylabel.run import QUIET, Run
@@ -39,7 +42,6 @@ MAX_TOKENS = 256
 BUDGET = 1024  # tokens of one batch: more leave the cores' caches, fewer waste time between operations
 GPU_BUDGET = 16_384  # on a GPU, which wants more at a time
 _KEPT_AT_ONCE = 4096  # texts whose vectors are written to the cache together
-_HEADS = ("Pooling", "Dense")
 
 
 class Padded(NamedTuple):
@@ -130,13 +132,16 @@ class TransformerEncoder:
         self._onnx: OnnxTransformer | None = None
         self._copy: tuple[Versions, TransformerModule] | None = None  # on another device than the CPU
         self._lock = Lock()
-        self._fingerprint = Fingerprint(module, json.dumps([tokenizer.json, _heads_config(module.heads)]))
+        self._fingerprint = Fingerprint(module, json.dumps([tokenizer.json, heads_config(module.heads)]))
 
     @classmethod
     def load(cls, config: EncoderConfig, kind: str | None = None) -> TransformerEncoder:
         """About a second for a small model, after the libraries are loaded."""
         folder = find_folder(kind or config.kind)
-        return cls._of(config, load_sentence_transformer(folder), folder)
+        encoder = cls._of(config, load_sentence_transformer(folder), folder)
+        if config.kind != BUNDLED:
+            remember_place(encoder.fingerprint, folder)
+        return encoder
 
     @classmethod
     def _of(cls, config: EncoderConfig, model: Any, folder: Path) -> TransformerEncoder:
@@ -149,6 +154,11 @@ class TransformerEncoder:
                 f"{folder}: expected the modules Transformer, Pooling, Dense and Normalize; got {', '.join(names)}"
             )
         first = parts[0]
+        if config.trainable and not can_be_rebuilt(first.model):
+            raise ConfigError(
+                f"{folder}: is a {first.model.config.model_type!r}, and could not be loaded again once it is trained; "
+                f"set encoder.trainable=false, or take one of {', '.join(KINDS)}"
+            )
         tokenizer = shared_tokenizer(first.tokenizer.backend_tokenizer.to_str())
         limit = min(config.max_tokens or MAX_TOKENS, first.max_seq_length or MAX_TOKENS)
         if config.max_tokens and config.max_tokens > limit:  # positions beyond are untrained, or do not exist
@@ -204,31 +214,24 @@ class TransformerEncoder:
             "tokenizer": self.tokenizer.json,
             "architecture": type(transformer).__name__,
             "transformer": transformer.config.to_json_string(use_diff=False),
-            "heads": _heads_config(self._module.heads),
+            "heads": heads_config(self._module.heads),
             "limit": self._module.limit,
         }
 
     @classmethod
     def restore(cls, config: EncoderConfig, state: dict[str, Any]) -> TransformerEncoder:
-        transformers = needed("transformers")
-        settings = json.loads(state["transformer"])
-        architecture = getattr(transformers, state["architecture"], None)
-        if not (isinstance(architecture, type) and issubclass(architecture, transformers.PreTrainedModel)):
-            raise ModelError(
-                f"the model's encoder is a {state['architecture']}, unknown to this transformers: upgrade it"
-            )
-        with torch.random.fork_rng(devices=[]):  # the first weights are random, and thrown away
-            transformer = architecture(transformers.AutoConfig.for_model(**settings))
-            heads = [_head(*head) for head in state["heads"]]
-        tokenizer = shared_tokenizer(state["tokenizer"])
-        module = TransformerModule(transformer, heads, tokenizer, int(state["limit"]))
+        """From the state alone; what cannot be is refused (rebuilt.py, tokenizer.py)."""
         prefix = "weight."
-        weights = {
-            key.removeprefix(prefix): torch.from_numpy(np.array(value))  # a copy: training writes into it
-            for key, value in state.items()
-            if key.startswith(prefix)
-        }
-        module.load_state_dict(weights)
+        arrays = {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
+        transformer, heads = rebuilt(state, arrays)
+        tokenizer = shared_tokenizer(require_known_parts(state["tokenizer"]))
+        positions = getattr(transformer.config, "max_position_embeddings", None) or MAX_TOKENS
+        limit = checks.whole(state["limit"], "limit", 1 + len(tokenizer.prefix) + len(tokenizer.suffix), positions)
+        n_tokens = len(transformer.get_input_embeddings().weight)  # type: ignore[operator]
+        checks.require(tokenizer.n_ids <= n_tokens, "a tokeniser with more tokens than the encoder has")
+        module = TransformerModule(transformer, heads, tokenizer, limit)
+        # a copy: training writes into it
+        module.load_state_dict({key: torch.from_numpy(np.array(value)) for key, value in arrays.items()})
         return cls(config, module.eval(), tokenizer, trained=True)
 
     @property
@@ -309,23 +312,3 @@ def batches(lengths: LongArray, budget: int, extra: int = 2) -> Iterator[LongArr
         size = max(1, budget // (int(lengths[order[first]]) + extra))
         yield order[first : first + size]
         first += size
-
-
-def _heads_config(heads: Any) -> list[list[Any]]:
-    return [[type(head).__name__, head.get_config_dict()] for head in heads]
-
-
-def _head(name: str, settings: dict[str, Any]) -> nn.Module:
-    modules = needed("sentence_transformers.sentence_transformer.modules")
-    if name not in _HEADS:
-        raise ModelError(
-            f"the model's encoder has an unknown part {name!r}; it was written by a newer version: upgrade"
-        )
-    settings = dict(settings)
-    if name == "Dense":
-        activation = settings["activation_function"].rpartition(".")[2]
-        if not hasattr(nn, activation):
-            raise ModelError(f"the model's encoder has an unknown activation {activation!r}; upgrade torch")
-        settings["activation_function"] = getattr(nn, activation)()
-    head: nn.Module = getattr(modules, name)(**settings)
-    return head

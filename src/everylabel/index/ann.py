@@ -14,10 +14,12 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from everylabel import checks, config
 from everylabel.errors import ConfigError, ModelError
 from everylabel.forks import Lock
-from everylabel.index.checks import checked_k, checked_new_ids, checked_old_ids, checked_vectors, refuse
+from everylabel.index.checks import check_ids, checked_k, checked_new_ids, checked_old_ids, checked_vectors, refuse
 from everylabel.index.files import map_arrays, write_arrays
+from everylabel.index.graph import check_graph
 from everylabel.parallel import n_threads
 from everylabel.run import QUIET, Run
 from everylabel.types import FloatArray, LongArray, Ranking
@@ -42,6 +44,8 @@ class AnnSettings:
         counts = (self.expansion_add, 1 if self.expansion_search is None else self.expansion_search, self.threads)
         if self.connectivity < 2 or min(counts) < 1 or self.per_k < 1:
             raise ConfigError(f"connectivity must be at least 2, the other numbers at least 1; got {self}")
+        if max(self.connectivity, self.per_k) > 1_000 or max(counts) > 1 << 20:
+            raise ConfigError(f"connectivity and per_k must be at most 1,000, the others a million; got {self}")
         if self.dtype not in ("i8", "f16", "f32"):
             raise ConfigError(f"dtype must be 'i8', 'f16' or 'f32'; got {self.dtype!r}")
 
@@ -110,7 +114,8 @@ class AnnIndex:
         best = Ranking.empty(len(queries), min(checked_k(k), len(self)))
         if best.ids.size == 0:
             return best.top(k)
-        found = self._search(self._stored(queries), best.k, max(self._expansion, int(self.settings.per_k * best.k)))
+        width = min(max(self._expansion, int(self.settings.per_k * best.k)), len(self))
+        found = self._search(self._stored(queries), best.k, width)
         distances = np.atleast_2d(found.distances)  # of one query usearch gives a row
         n_found: Any = getattr(found, "counts", distances.shape[1])
         here = np.arange(distances.shape[1]) < np.reshape(n_found, (-1, 1))
@@ -150,16 +155,20 @@ class AnnIndex:
         about, ids, graph = map_arrays(path, 3)
         try:
             saved = json.loads(about.tobytes())
-            index = cls(saved["dim"], AnnSettings(**(saved["settings"] | settings)))
-            index._scale, index._ids, index._mapped = float(saved["scale"]), ids, graph
-            if len(ids):
-                index._graph = index._new_graph(enable_key_lookups=False)  # a table of all ids would read the file
-                index._graph.view(graph)
-            if ids.dtype != np.int32 or len(index._graph) != len(ids) or index._graph.ndim != saved["dim"]:
-                raise ValueError("its parts do not fit together")
-        except (ValueError, KeyError, TypeError, RuntimeError) as error:
+            dim = checks.whole(saved["dim"], "dim", 1, 1 << 20)
+            index = cls(dim, config.build(AnnSettings, saved["settings"] | settings))
+            index._scale = checks.number(saved["scale"], "scale", least=0)
+            index._ids, index._mapped = ids, graph  # which usearch has not seen before the first search
+            checks.array(ids, "ids", np.int32, None)
+        except (ValueError, KeyError, TypeError, RecursionError, ConfigError) as error:
             raise ModelError(f"{path}: is no approximate index or is damaged ({error}); fit again") from None
         return index
+
+    def check(self, below: int | None = None) -> None:
+        check_ids(self._ids, below)
+        if self._mapped is not None and len(self._ids):
+            check_graph(self._mapped, self._ids, self.dim, self.settings.dtype, self.settings.connectivity)
+            checks.number(self._scale, "scale", least=1e-6)
 
     @property
     def _expansion(self) -> int:

@@ -28,6 +28,10 @@ class Index(Protocol):
     def search(self, vectors: FloatArray, k: int) -> Ranking:
         """The k nearest ids of each query, best first, equal scores by id; padded with -1 when there are fewer."""
 
+    def check(self, below: int | None = None) -> None:
+        """Of one that was loaded from a file of unknown origin: ValueError or DataError unless `save` can have written
+        it, with ids below that. O(bytes). Nothing is searched, added or removed before."""
+
     def save(self, path: str | Path) -> None:
         """One file, written atomically."""
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from everylabel import checks
 from everylabel.errors import DataError
 from everylabel.types import FloatArray, IntArray
 
@@ -40,6 +41,12 @@ def checked_new_ids(ids: Any, n_vectors: int) -> IntArray:
         raise DataError(f"ids must be from 0 to {_LARGEST_ID}; got {ids.min()} to {ids.max()}")
     refuse(_twice(ids), "given twice; give each once")
     return np.asarray(ids, np.int32)
+
+
+def check_ids(ids: Any, below: int | None) -> None:
+    """Of an index that was loaded: int32, each once, from 0 on and below that."""
+    checks.indexes(ids, "ids of an index", _LARGEST_ID + 1 if below is None else below)
+    checks.require(not len(_twice(ids)), "an id is twice in an index")
 
 
 def checked_old_ids(ids: Any, known: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from everylabel.errors import ConfigError, ModelError
-from everylabel.index.checks import checked_k, checked_new_ids, checked_old_ids, checked_vectors, refuse
+from everylabel.index.checks import check_ids, checked_k, checked_new_ids, checked_old_ids, checked_vectors, refuse
 from everylabel.index.files import map_arrays, write_arrays
 from everylabel.parallel import for_each_part
 from everylabel.types import FloatArray, LongArray, Ranking
@@ -112,6 +112,12 @@ class ExactIndex:
 
         for_each_part(len(queries), work)
         return found
+
+    def check(self, below: int | None = None) -> None:
+        """Of one that was loaded: unit vectors, each with an id of its own, below that. O(vectors), by blocks."""
+        check_ids(self._ids, below)
+        for first in range(0, len(self), _VECTORS):
+            checked_vectors(self._vectors[first : first + _VECTORS], self.dim)
 
     def save(self, path: str | Path) -> None:
         write_arrays(path, self._ids, self._vectors)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from everylabel import checks
 from everylabel.index.base import Index
 from everylabel.index.checks import checked_new_ids, refuse
 from everylabel.index.exact import ExactIndex
@@ -29,6 +30,13 @@ class GrownIndex:
         parts = [part.search(vectors, min(k, max(len(part), 1))) for part in (self.old, self.added)]
         ids, scores = (np.concatenate(both, axis=1) for both in zip(*parts, strict=True))
         return Ranking.best_of(ids, scores, k)
+
+    def check(self, below: int | None = None) -> None:
+        """Of one that was restored: both parts of one dimension, no id in both."""
+        checks.require(isinstance(self.added, ExactIndex) and self.added.dim == self.dim, "parts of an index differ")
+        for part in (self.old, self.added):
+            part.check(below)
+        refuse(self.old.known(self.added.content()[0]), "in both parts of an index")
 
     def scores(self, vectors: FloatArray) -> FloatArray:
         assert isinstance(self.old, ExactIndex)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from everylabel import checks
 from everylabel.index.build import IndexKind, make_index
 from everylabel.index.grown import GrownIndex, index_state, restored_index, with_vectors
 from everylabel.types import FloatArray, IntArray, Ranking
@@ -50,6 +51,12 @@ class ProductIndex:
         found = self.index.search(np.column_stack([unit_rows(queries), np.zeros(len(queries), np.float32)]), k)
         products = np.where(found.ids >= 0, found.scores, 0) * (lengths * np.float32(self.longest))
         return Ranking(found.ids, np.where(found.ids >= 0, products, -np.inf).astype(np.float32))
+
+    def check(self, dim: int, below: int) -> None:
+        """Of one that was restored: rows of so many numbers, ids below that."""
+        checks.require(self.index.dim == dim + 1, f"an index of {self.index.dim} dimensions for {dim}")
+        checks.number(self.longest, "longest row", least=0)
+        self.index.check(below)
 
     def state(self, prefix: str) -> dict[str, Any]:
         return index_state(f"{prefix}/index", self.index) | {f"{prefix}/longest": self.longest}

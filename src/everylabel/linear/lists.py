@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from everylabel import checks
 from everylabel.types import Csr, FloatArray, LongArray
 
 _LARGEST = 32_767
+_COLUMNS = 4096  # whose lists are looked at at a time
 
 
 class Lists(NamedTuple):
@@ -63,7 +65,23 @@ class Lists(NamedTuple):
             "scales": self.scales,
         }
 
+    def check(self, n_columns: int, n_nodes: list[int]) -> None:
+        """Of those that were restored: a list for each column and level, of that level's nodes (so many)."""
+        n_levels, n_entries = len(n_nodes), len(self.nodes)
+        checks.offsets(self.starts, "lists of weights", n_entries, n_columns * n_levels)
+        checks.numbers(self.scales, "scales of weights", n_levels)
+        checks.numbers(self.weights, "weights", n_entries, kinds=(np.int16, np.float32))
+        checks.indexes(self.nodes, "nodes of weights", max(n_nodes), kinds=(np.uint16, np.int32))
+        limits = np.array(n_nodes, np.int32)
+        for first in range(0, n_columns if n_levels > 1 else 0, _COLUMNS):
+            own = self.starts[first * n_levels : (first + _COLUMNS) * n_levels + 1]
+            levels = np.repeat(np.arange(len(own) - 1) % n_levels, np.diff(own))
+            inside = self.nodes[own[0] : own[-1]] < limits[levels]
+            checks.require(inside.all(), "nodes of weights must be of their level")
+
     @classmethod
     def restored(cls, state: dict[str, Any]) -> Self:
+        checks.array(state["lengths"], "lengths of lists", (np.uint8, np.uint16, np.uint32, np.uint64), None)
+        checks.within(state["lengths"], "lengths of lists", 0, len(state["nodes"]))  # their sum stays a sum
         starts = np.concatenate([[0], np.cumsum(state["lengths"], dtype=np.int64)])
         return cls(starts, state["nodes"], state["weights"], state["scales"])

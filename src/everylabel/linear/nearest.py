@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack
 
+from everylabel import checks
 from everylabel.linear.lists import Lists
 from everylabel.parallel import parallel_map
 from everylabel.types import Csr, FloatArray, IntArray, LongArray, Ranking
@@ -95,6 +96,17 @@ class InvertedLists:
         n_owners = int(self.owners[-1]) + 1 if len(self.owners) else 0
         begins = np.searchsorted(self.owners, np.arange(n_owners + 1))
         return begins, (rows.indptr.astype(np.int64), rows.indices, rows.data)
+
+    def check(self, n_features: int, n_owners: int) -> None:
+        """Of those that were restored: entries are rows, and rows have owners. O(entries)."""
+        n_entries = len(self.rows)
+        checks.offsets(self.starts, "lists of words", n_entries, n_features)
+        checks.indexes(self.rows, "rows of lists", len(self.owners), kinds=(np.int32, np.uint16))
+        checks.numbers(self.weights, "weights of lists", n_entries, kinds=(np.float32, np.uint16))
+        compact = self.weights.dtype == np.uint16
+        checks.numbers(self.scales, "scales of lists", n_features if compact else 1)
+        checks.indexes(self.owners, "owners of rows", n_owners)
+        checks.ascending(self.owners, "owners of rows")
 
     def state(self, prefix: str) -> dict[str, Any]:
         return {f"{prefix}/{part}": getattr(self, part) for part in _PARTS}

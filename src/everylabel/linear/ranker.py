@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from everylabel import checks
 from everylabel.errors import ConfigError
 from everylabel.linear.lists import Lists
 from everylabel.linear.solver import Features, SolverConfig, train_level
@@ -77,6 +78,12 @@ class LinearRanker:
         self.tree_ = LabelTree.restored(strip_prefix(state, "tree"))
         return self
 
+    def check(self, n_columns: int, n_labels: int) -> None:
+        """Of one that was restored."""
+        checks.require(self.n_columns_ == n_columns, f"{self.n_columns_} columns of weights for {n_columns}")
+        self.tree_.check(n_labels)
+        self.lists_.check(n_columns + 1, [int(level[-1]) for level in self.tree_.children])
+
     def _matched(self, features: Features, levels: list[Csr], t: int) -> Csr:
         """Documents x nodes of level t, where the levels above would take each training document."""
         children = self.tree_.children[:t]
@@ -92,7 +99,7 @@ class LinearRanker:
 
         if features.n_columns != self.n_columns_:
             raise ConfigError(f"expected {self.n_columns_} feature columns, as in training; got {features.n_columns}")
-        width = self.beam if beam is None else beam
+        width = min(self.beam if beam is None else beam, max(int(level[-1]) for level in children))  # kept of a level
         nodes = np.concatenate(children)
         level_starts = np.concatenate([[0], np.cumsum([len(level) for level in children])])
         result = Ranking.empty(features.n_docs, k)

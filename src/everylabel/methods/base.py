@@ -20,6 +20,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from everylabel import checks, config
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_in
 from everylabel.data.given import texts_of
 from everylabel.data.labels import labels_of
@@ -170,6 +171,7 @@ class Method(Described, Fitted):
         model.counts_ = state["counts"]
         model.n_train_ = state["n_train"]
         model.calibration_ = Calibration.restored(state)
+        checks.indexes(state["hidden"], "hidden", len(labels), kinds=np.int64)
         model.hidden_ = np.zeros(len(labels), np.bool_)
         model.hidden_[state["hidden"]] = True
         model.n_fitted_ = state["n_fitted"]
@@ -177,6 +179,23 @@ class Method(Described, Fitted):
         model._restore(state)
         self._swap(model)
         return self
+
+    def check_contents(self) -> None:
+        """Of a model that was restored from a folder of unknown origin: ValueError or ConfigError unless all that
+        kernels index by and compute with is as `_fit` would leave it. See checks.py for the words, and the cost."""
+        model = self.model_
+        model.check()
+        checks.settings(config.to_dict(model))
+        n_labels = len(model.labels_)
+        checks.whole(model.n_train_, "n_train")
+        checks.whole(model.n_fitted_, "n_fitted", most=n_labels)
+        checks.array(model.counts_, "counts", np.int64, n_labels)
+        checks.within(model.counts_, "counts", 0, 1 << 40)
+        if model.calibration_ is not None:
+            model.calibration_.check()
+        if model.added_ is not None:
+            model.added_.check(n_labels)
+        model._check_contents(n_labels)
 
     def _fitted_by(self, dataset: Dataset, learn: Callable[[Self], None]) -> Self:
         """Fitted by `learn(model)`, which sets what `model` learns."""
@@ -288,6 +307,9 @@ class Method(Described, Fitted):
             self.added_ = AddedLabels.of(labels, first, self.base_form_language)
         else:
             self.added_ = before.with_labels(labels, first)
+
+    def _check_contents(self, n_labels: int) -> None:
+        """What `_restore` has restored, for `check_contents`."""
 
     @abstractmethod
     def _fit(self, dataset: Dataset, run: Run) -> None: ...

@@ -19,6 +19,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from everylabel import checks
 from everylabel.data.dataset import contains
 from everylabel.errors import DataError
 from everylabel.types import Csr, FloatArray, Ranking
@@ -91,6 +92,13 @@ class Calibration:
         found = self.probability(ranking.scores)
         keep_order(found, ranking.scores)  # float32 may run out of digits, and equal scores are in the order of ids
         return Ranking(ranking.ids, found)
+
+    def check(self) -> None:
+        for name, values in (("scores", self.scores), ("probabilities", self.probabilities)):
+            checks.array(values, f"calibration: {name}", np.float64, len(self.scores))
+            checks.within(values, f"calibration: {name}", 0, 1)
+            checks.ascending(values, f"calibration: {name}")
+        checks.require(len(self.scores), "a calibration must have a knot")
 
     def state(self) -> dict[str, Any]:
         return {"calibration/scores": self.scores, "calibration/probabilities": self.probabilities}

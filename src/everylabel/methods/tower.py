@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from everylabel import checks
 from everylabel.data.dataset import LabelSet
 from everylabel.data.splits import ranks
 from everylabel.encoders.base import Encoder, EncoderConfig
@@ -125,6 +126,15 @@ class Tower:
         tower = cls(encoder, state[f"{prefix}/mean"])
         tower.owners, tower.index = state[f"{prefix}/owners"], restored_index(f"{prefix}/index", state)
         return tower
+
+    def check(self, n_labels: int) -> None:
+        """Of one that was restored: a vector for each text, and a text at least for each label."""
+        checks.numbers(self.mean, "mean", self.encoder.dim, most=1)
+        checks.require(self.index.dim == self.encoder.dim, "an index of other vectors than the encoder's")
+        self.index.check(len(self.owners))
+        checks.indexes(self.owners, "owners of texts", n_labels, len(self.index))
+        steps = np.diff(self.owners, prepend=-1, append=n_labels - 1)
+        checks.require(((steps >= 0) & (steps <= 1)).all(), "each label must have a text, in the order of labels")
 
 
 def _loaded(config: EncoderConfig, views: Views, labels: LabelSet, seed: int, run: Run) -> Encoder:

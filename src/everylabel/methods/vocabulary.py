@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from everylabel import checks
 from everylabel.data.dataset import Label, LabelSet
 from everylabel.errors import DataError
 from everylabel.states import add_prefix, strip_prefix
@@ -105,6 +106,10 @@ class AddedLabels:
         found = self.matcher.rank_added(views, k)
         ids, scores = (np.concatenate(parts, axis=1) for parts in zip(others, found, strict=True))
         return Ranking.best_of(ids, scores, k)
+
+    def check(self, n_labels: int) -> None:
+        self.matcher.check(n_labels)
+        checks.require(self.matcher.added_ is not None, "labels that were added must have words")
 
     def state(self) -> dict[str, Any]:
         return add_prefix("added", self.matcher.state("match"))

@@ -18,6 +18,7 @@ from numpy.lib import format as npy
 
 from everylabel.mapping import array_in, map_file
 from everylabel.store.manifest import ARRAYS
+from everylabel.store.structure import DTYPES
 
 SMALL = 1 << 16  # bytes
 SMALL_FILE = f"{ARRAYS}/small.npy"
@@ -41,8 +42,8 @@ class ArrayWriter:
         if id(array) in self._names:
             return self._names[id(array)][1]
         values = np.asarray(array, order="C")
-        if values.dtype.hasobject or np.dtype(values.dtype.str) != values.dtype:
-            raise TypeError(f"an array of {values.dtype} cannot be saved in a model; numbers and texts can")
+        if values.dtype.str not in DTYPES or values.dtype.names:
+            raise TypeError(f"an array of {values.dtype} cannot be saved in a model; numbers can")
         header = _header(values)
         content: Any = values.reshape(-1).view(np.uint8) if values.size else np.empty(0, np.uint8)
         found = hashlib.sha256(header)

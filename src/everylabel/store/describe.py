@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from everylabel.store.manifest import MANIFEST, PLAIN, read_json, read_manifest
+from everylabel.store.manifest import MANIFEST, read_manifest, read_plain
 from everylabel.store.steady import steadily
 from everylabel.store.values import Entry, arrays_in
 
@@ -60,7 +60,7 @@ def _described(path: Path) -> Description:
     ]
     return Description(
         manifest=manifest,
-        plain=dict(read_json(path / PLAIN)),
+        plain=read_plain(path),
         parts=sorted(parts, key=lambda part: (-part.bytes, part.name)),
         files=1 + len(manifest["files"]),
         bytes=(path / MANIFEST).stat().st_size + sum(file["bytes"] for file in manifest["files"].values()),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
 
 from everylabel import __version__
 from everylabel.errors import ModelError
+from everylabel.store.structure import wrong_part
 
 FORMAT = 2
 MANIFEST = "manifest.json"
@@ -29,6 +31,7 @@ _PARTS = {
     "state": dict,
 }
 RESTORE = "restore it from a copy, or fit again"
+_DEEPEST = 64  # tables and lists inside of each other, in JSON of a model
 
 
 def read_manifest(path: str | Path) -> dict[str, Any]:
@@ -56,6 +59,9 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     strange = next((name for name in manifest["files"] if not _FILE.fullmatch(name)), None)
     if strange is not None or PLAIN not in manifest["files"]:
         raise ModelError(f"{path / MANIFEST}: lists {strange!r}, which no model has, or no {PLAIN}; fit again")
+    wrong = wrong_part(manifest)
+    if wrong:
+        raise ModelError(f"{path}: the model's files do not fit together ({wrong}); fit it again")
     return manifest
 
 
@@ -77,13 +83,43 @@ def about(file: Path) -> dict[str, Any]:
     return {"bytes": file.stat().st_size, "sha256": digest(file)}
 
 
+def read_plain(path: Path) -> dict[str, Any]:
+    """What was learned and is no array."""
+    plain = read_json(path / PLAIN)
+    if not isinstance(plain, dict):
+        raise ModelError(f"{path / PLAIN}: is damaged (no table of values); {RESTORE}")
+    return plain
+
+
 def read_json(file: Path) -> Any:
+    """Of a model: nothing in it is NaN or infinite, or nested as deep as no model is."""
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
-        raise ModelError(f"{file}: is damaged (not JSON); {RESTORE}") from None
+        value = json.loads(file.read_text(encoding="utf-8"), parse_constant=_finite, parse_float=_finite)
+        _require_shallow(value)
+    except (ValueError, RecursionError) as error:
+        what = "not JSON" if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError)) else error
+        raise ModelError(f"{file}: is damaged ({what}); {RESTORE}") from None
     except OSError as error:
         raise ModelError(f"{file}: cannot be read ({error.strerror or error}); {RESTORE}") from None
+    return value
+
+
+def _finite(text: str) -> float:
+    found = float(text)
+    if not math.isfinite(found):
+        raise ValueError(f"{text[:20]} is no number")
+    return found
+
+
+def _require_shallow(value: Any) -> None:
+    """Who reads it may do so by calling itself."""
+    level, depth = [value], 0
+    while level:
+        depth += 1
+        if depth > _DEEPEST:
+            raise ValueError(f"JSON that is nested more than {_DEEPEST} deep")
+        inside = [item.values() if isinstance(item, dict) else item for item in level if isinstance(item, (dict, list))]
+        level = [item for items in inside for item in items]
 
 
 def write_json(file: Path, value: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
+from everylabel import checks
 from everylabel.data.columns import TextColumn
 from everylabel.index.build import INDEX_KINDS, load_index
 from everylabel.store.arrays import ArrayReader, ArrayWriter
@@ -51,19 +52,34 @@ def values_of(entries: Mapping[str, Entry], arrays: ArrayReader) -> dict[str, An
     return {key: _value(entry, arrays) for key, entry in entries.items()}
 
 
+def check_values(values: Mapping[str, Any]) -> None:
+    """What holds for all values of a kind, whoever has them: ValueError where it does not. Reads all bytes."""
+    for key, value in values.items():
+        if isinstance(value, np.ndarray):
+            checks.no_nan(value, key)
+        elif isinstance(value, TextColumn):
+            value.check(key)
+        elif issparse(value):
+            checks.no_nan(value.data, key)
+            checks.csr(value, key, is_sorted=getattr(value, "_has_sorted_indices", False))  # as the manifest says
+        elif getattr(value, "kind", None) in INDEX_KINDS:
+            value.check()
+
+
 def _value(entry: Entry, arrays: ArrayReader) -> Any:
     if "array" in entry:
         return arrays[entry["array"]]
     if "texts" in entry:
         data, offsets = (arrays[name] for name in entry["texts"])
-        if data.dtype.str != "|u1" or offsets.dtype.str != "<i8" or data.ndim != 1 or offsets.shape < (1,):
-            raise ValueError("a column of texts is none")
+        checks.array(data, "texts", np.uint8, None)
+        checks.array(offsets, "texts", np.int64, None)
+        checks.require(len(offsets), "a column of texts is none")
         return TextColumn(data, offsets)
     if "csr" in entry:
         data, indices, indptr = (arrays[name] for name in entry["csr"])
-        matrix = csr_matrix(tuple(entry["shape"]), dtype=data.dtype)  # filled in by hand: the constructor would copy
-        if data.shape != indices.shape or indptr.shape != matrix.indptr.shape:
+        if data.ndim != 1 or data.shape != indices.shape or indptr.shape != (entry["shape"][0] + 1,):
             raise ValueError("a csr matrix has parts of different lengths")
+        matrix = csr_matrix(tuple(entry["shape"]), dtype=data.dtype)  # filled in by hand: the constructor would copy
         matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
         if entry["sorted"]:
             matrix.has_sorted_indices = True  # else the first who asks would read all of it

@@ -14,8 +14,9 @@ from everylabel.atomic import check_replaceable, replaced
 from everylabel.errors import ModelError
 from everylabel.leftovers import come_back
 from everylabel.store.arrays import ArrayWriter
+from everylabel.store.known import mark_of, remember
 from everylabel.store.lock import locked_to_save
-from everylabel.store.manifest import FORMAT, PLAIN, about, write_json, write_manifest
+from everylabel.store.manifest import FORMAT, PLAIN, about, read_manifest, write_json, write_manifest
 from everylabel.store.ours import is_model, names_in
 from everylabel.store.values import entries_of
 
@@ -50,6 +51,7 @@ def save_method(method: Method, path: str | Path, *, overwrite: bool = True) -> 
         with locked_to_save(path), replaced(_ours(path, overwrite), names_in(path)) as fresh:
             fresh.mkdir()
             _write(method, fresh)
+            remember(mark_of(fresh, read_manifest(fresh)))
     except OSError as error:
         raise _unwritable(error, path) from None
 

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from everylabel import checks
 from everylabel.methods.calibrate import CALIBRATION_DEPTH
 from everylabel.parallel import n_openmp_threads
 from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.tagger.blending_set import BlendingSet
 from everylabel.tagger.candidates import EXPERT_COLUMNS, PRIOR, SHARED_COLUMNS, CandidateTable
-from everylabel.tagger.probability import Levels, Line, fit_levels
+from everylabel.tagger.probability import NOTHING_KNOWN, Levels, Line, fit_levels
 from everylabel.tagger.trees import Trees
 from everylabel.types import FloatArray, LongArray, Ranking
 from everylabel.vectors import logistic
@@ -38,6 +39,7 @@ PATIENCE = 30
 MOST_ROWS = 2_000_000
 NEGATIVES = 60  # of a document, at random, beside those that any expert has among its first ten
 TIES = 1e-3  # of the experts' mean rank, beside the trees: they leave equal what they cannot tell apart
+LARGEST = 1e6  # of a slope, a level, a weight
 UNSEEN_RANK_WEIGHT = 0.5  # of the mean rank among labels without training documents, beside the trees
 
 
@@ -45,8 +47,7 @@ UNSEEN_RANK_WEIGHT = 0.5  # of the mean rank among labels without training docum
 class Blend:
     """`margins` of candidates, `scores` from them; `learn` makes one, `learned_from` the next one."""
 
-    model: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, np.uint8))  # LightGBM's own text
-    trees: Trees | None = None  # the same, to be read; None: the mean of the experts' ranks decides
+    trees: Trees | None = None  # as LightGBM learned them; None: the mean of the experts' ranks decides
     levels: Levels = field(default_factory=Levels)
     rare_weight: float = 0.0  # of order.py
     gains: dict[str, float] = field(default_factory=dict)  # of each column: what it adds, together 1
@@ -66,8 +67,7 @@ class Blend:
         return np.asarray(logistic(self.levels.log_odds(margins, counts)), np.float32)
 
     def with_trees(self, booster: lightgbm.Booster) -> Blend:
-        text = booster.model_to_string()
-        return replace(self, model=np.frombuffer(text.encode(), np.uint8), trees=Trees.of_text(text))
+        return replace(self, trees=Trees.of_text(booster.model_to_string()))
 
     def learned_from(self, new: BlendingSet) -> Blend:
         """The next blend, which has learned from a few documents more: the trees stay, their leaves move by the
@@ -76,18 +76,8 @@ class Blend:
         more = replace(self, n_documents=n_documents)
         if self.trees is None or not new.hits.any():
             return more
-        import lightgbm
-
-        kept = 1 - new.table.n_documents / n_documents
-        booster = lightgbm.Booster(model_str=self.model.tobytes().decode())
-        moved = booster.refit(
-            new.table.columns,
-            new.hits.astype(np.float32),
-            decay_rate=max(0.5, kept),
-            dataset_params={"verbose": -1},
-            verbose=-1,
-        )
-        return more.with_trees(moved)
+        kept = max(0.5, 1 - new.table.n_documents / n_documents)
+        return replace(more, trees=self.trees.refitted(new.table.columns, new.hits, kept))
 
     def state(self) -> dict[str, Any]:
         plain = {
@@ -96,16 +86,29 @@ class Blend:
             "gains": self.gains,
             "n_documents": self.n_documents,
         }
-        trees = {} if self.trees is None else {"model": self.model, **add_prefix("trees", self.trees.state())}
+        trees = {} if self.trees is None else add_prefix("trees", self.trees.state())
         return {"about": plain, **trees}
 
     @classmethod
     def restored(cls, state: dict[str, Any]) -> Blend:
         about, trees = state["about"], strip_prefix(state, "trees")
         levels = Levels({name: Line(*line) for name, line in about["lines"].items()})
-        read = {"model": state["model"], "trees": Trees.restored(trees)} if trees else {}
+        read: dict[str, Any] = {"trees": Trees.restored(trees)} if trees else {}
         numbers = {key: about[key] for key in ("rare_weight", "gains", "n_documents")}
         return cls(levels=levels, **numbers, **read)
+
+    def check(self, n_columns: int) -> None:
+        """Of one that was restored: numbers, so that nothing is ranked by NaN."""
+        checks.require(set(self.levels.lines) == set(NOTHING_KNOWN), "a blend without a line for each band")
+        numbers = (value for line in self.levels.lines.values() for value in line)
+        for value in (*numbers, self.rare_weight):
+            checks.number(value, "a number of the blend", -LARGEST, LARGEST)
+        checks.require(isinstance(self.gains, dict), "gains must be a table")
+        for gain in self.gains.values():
+            checks.number(gain, "gains", 0, 1)
+        checks.whole(self.n_documents, "documents of the blend")
+        if self.trees is not None:
+            self.trees.check(n_columns)
 
 
 def starts(table: CandidateTable) -> Doubles:

@@ -46,16 +46,6 @@ class Evidence(NamedTuple):
     source: str  # the expert's name
 
 
-class Tag(NamedTuple):
-    """A label of a document, and why."""
-
-    id: str
-    name: str
-    probability: float
-    band: str
-    evidence: list[Evidence]
-
-
 class Training(NamedTuple):
     """What is kept of training documents, in the order in which knn has them; without a title, the text's beginning."""
 

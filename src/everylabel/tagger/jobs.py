@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from everylabel.data.dataset import Dataset
@@ -66,15 +65,6 @@ def executor_of(name: str, n_jobs: int, run: Run) -> Executor:
     if run.executor is not None:
         return run.executor
     return SideBySide() if method_class(name).traits.side_by_side(n_jobs, n_threads()) else InTurn()
-
-
-def run_jobs(
-    name: str, settings: Mapping[str, Any], seed: int, dataset: Dataset, rehearsals: Sequence[Rehearsal], run: Run
-) -> list[FittedJob]:
-    """All that an expert has to do, done."""
-    jobs = jobs_of(name, settings, seed, rehearsals)
-    work = partial(run_job, dataset=dataset, rehearsals=rehearsals, run=run)
-    return list(executor_of(name, len(jobs), run).map(work, jobs))
 
 
 def run_job(job: Job, dataset: Dataset, rehearsals: Sequence[Rehearsal], run: Run) -> FittedJob:

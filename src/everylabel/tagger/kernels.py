@@ -193,6 +193,42 @@ def leaves_from_the_left(firsts: Any, left: Any, right: Any, order: Any, below: 
                 every[node] |= bits
 
 
+@njit(nogil=True, cache=True, inline="always")
+def _left_over(row: Any, used: Any, starts: Any, thresholds: Any, table: Any, leaves: Any) -> None:
+    """The leaves of each tree that are left for a row, as bits, into `leaves`."""
+    nowhere = table.shape[1] - 1
+    leaves[:] = np.uint32(0xFFFFFFFF)
+    for i in range(len(used)):
+        value = np.float64(row[used[i]])
+        place = nowhere
+        if not np.isnan(value):
+            low, n = starts[i], starts[i + 1] - starts[i]
+            while n > 1:  # without a branch that depends on the value
+                half = n >> 1
+                low += half * (thresholds[low + half - 1] < value)
+                n -= half
+            place = low - starts[i] + (thresholds[low] < value)
+        left = table[i, place]
+        for t in range(len(leaves)):
+            leaves[t] &= left[t]
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _first_leaf(bits: Any) -> Any:
+    lowest = bits & np.uint32(~bits + np.uint32(1))
+    return _PLACE_OF_BIT[np.uint32(lowest * _DE_BRUIJN) >> np.uint32(27)]
+
+
+@njit(nogil=True, cache=True)
+def find_leaves(columns: Any, used: Any, starts: Any, thresholds: Any, table: Any, out: Any) -> None:
+    """The leaf of each row in each tree, from the left, into `out` (rows, trees). As `sum_trees`."""
+    leaves = np.empty(out.shape[1], np.uint32)
+    for row in range(len(columns)):
+        _left_over(columns[row], used, starts, thresholds, table, leaves)
+        for t in range(len(leaves)):
+            out[row, t] = _first_leaf(leaves[t])
+
+
 @njit(nogil=True, cache=True)
 def sum_trees(columns: Any, used: Any, starts: Any, thresholds: Any, table: Any, values: Any, out: Any) -> None:
     """The sum of the trees' values for each row, in the order of the trees, as LightGBM adds them.
@@ -203,26 +239,10 @@ def sum_trees(columns: Any, used: Any, starts: Any, thresholds: Any, table: Any,
     O(features x trees / 8) a row. The way is that of QuickScorer (Lucchese et al., 2015).
     """
     n_trees = table.shape[2]
-    nowhere = table.shape[1] - 1
     leaves = np.empty(n_trees, np.uint32)
     for row in range(len(columns)):
-        leaves[:] = np.uint32(0xFFFFFFFF)
-        for i in range(len(used)):
-            value = np.float64(columns[row, used[i]])
-            place = nowhere
-            if not np.isnan(value):
-                low, n = starts[i], starts[i + 1] - starts[i]
-                while n > 1:  # without a branch that depends on the value
-                    half = n >> 1
-                    low += half * (thresholds[low + half - 1] < value)
-                    n -= half
-                place = low - starts[i] + (thresholds[low] < value)
-            left = table[i, place]
-            for t in range(n_trees):
-                leaves[t] &= left[t]
+        _left_over(columns[row], used, starts, thresholds, table, leaves)
         total = 0.0
         for t in range(n_trees):
-            bits = leaves[t]
-            lowest = bits & np.uint32(~bits + np.uint32(1))
-            total += values[t, _PLACE_OF_BIT[np.uint32(lowest * _DE_BRUIJN) >> np.uint32(27)]]
+            total += values[t, _first_leaf(leaves[t])]
         out[row] = total

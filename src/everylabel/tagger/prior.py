@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from everylabel import checks
 from everylabel.methods.base import Method
 from everylabel.methods.readings import Reader
 from everylabel.tagger.candidates import FIRST
@@ -42,6 +43,8 @@ LABEL_COLUMNS = ("order", "behind the best", "rank")  # more of each never makes
 TEXT_COLUMNS = ("best", "as good as the best", "names in the text", "words", "labels")
 PART_COLUMNS = ("best", "distance of the best")
 FILE = "prior.json"
+_LARGEST_WEIGHT = 1e3
+BLENDED = False  # whether a blend with pairs has it as a column, too: not shown to help yet (benchmarks.run.few_pairs)
 
 
 class Readings(NamedTuple):
@@ -103,6 +106,12 @@ class Prior:
         arrays = {name: np.asarray(values) for name, values in state.items() if name not in plain}
         return cls(tuple(state["parts"]), float(state["share_weight"]), Trees.restored(arrays))
 
+    def check(self, methods: Iterable[Method]) -> None:
+        """Of one that was restored, and of methods one of which must have its parts."""
+        checks.require(self.reader(methods) is not None, "a prior of parts that no expert has")
+        checks.number(self.share_weight, "weight of names", -_LARGEST_WEIGHT, _LARGEST_WEIGHT)
+        self.trees.check(len(column_names(self.parts)))
+
 
 def prior_of(method: Method) -> Prior | None:
     """What this method's parts are worth, if it has parts and that is known."""
@@ -110,7 +119,9 @@ def prior_of(method: Method) -> Prior | None:
 
 
 def prior_among(methods: Iterable[Method]) -> Prior | None:
-    """That of the first of them with several parts: of words alone nothing is known that their scores do not say."""
+    """For a blend: that of the first of them with several parts."""
+    if not BLENDED:
+        return None
     known = (prior_of(method) for method in methods)
     return next((prior for prior in known if prior is not None and len(prior.parts) > 1), None)
 

@@ -60,7 +60,7 @@ def in_vocabulary(labels: LabelSet, dataset: Dataset) -> Dataset:
     return Dataset(dataset.documents, labels, pairs_in(labels, dataset)[:, : len(labels)], name=dataset.name)
 
 
-def dev_in_vocabulary(dataset: Dataset, dev: Dataset | None) -> Dataset | None:
+def dev_of(dataset: Dataset, dev: Dataset | None) -> Dataset | None:
     """Only labels of the vocabulary can be learned from."""
     return None if dev is None or dev.pairs is None else in_vocabulary(dataset.labels, dev)
 

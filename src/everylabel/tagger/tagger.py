@@ -13,12 +13,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from everylabel.config import merge
-from everylabel.data.bands import band_of
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
 from everylabel.data.enough import TO_CALIBRATE
 from everylabel.data.given import texts_of
@@ -36,17 +36,18 @@ from everylabel.tagger.blend import Blend, learn
 from everylabel.tagger.blending_set import BlendingSet, blending_set
 from everylabel.tagger.candidates import ADDED, PRIOR, CandidateTable, column_names, lengths_of_names, tabulated
 from everylabel.tagger.clock import Clock
+from everylabel.tagger.contents import check_contents
 from everylabel.tagger.cut import cut
 from everylabel.tagger.experts import fit_expert, new_expert, opinion_names, opinions, ranks_unseen, why_unfitted
-from everylabel.tagger.explain import Tag as Tag  # what `tag` gives
-from everylabel.tagger.explain import Training, beginnings, evidence
+from everylabel.tagger.explain import Evidence, Training, beginnings, evidence
 from everylabel.tagger.job_cache import RankingsByRehearsal
-from everylabel.tagger.jobs import joined, run_jobs
+from everylabel.tagger.jobs import executor_of, jobs_of, joined, run_job
 from everylabel.tagger.order import DEPTH, MOST_NEW, ORDERS, Order, best_rare_weight, interleaved, only_new
 from everylabel.tagger.plan import Choice, Plan, choose_plan, seconds_of, spoken
 from everylabel.tagger.prior import Prior, prior_among, prior_of
 from everylabel.tagger.probability import rate_of_unseen
-from everylabel.tagger.rehearsal import Rehearsal, dev_in_vocabulary, labelled, rehearsals
+from everylabel.tagger.rehearsal import Rehearsal, dev_of, labelled, rehearsals
+from everylabel.tagger.tags import Tag, described
 from everylabel.tagger.update import Learned, as_dataset, measured, refit_due
 from everylabel.text.views import Views
 from everylabel.types import LongArray, Ranking
@@ -86,13 +87,13 @@ class Tagger(Method):
 
     def fit(self, dataset: Dataset, dev: Dataset | None = None, *, run: Run = QUIET) -> Self:
         """`dev`: labelled documents to blend on; without, training documents are held out for it."""
-        run, known = run.sharing(), dev_in_vocabulary(dataset, dev)
+        run, known = run.sharing(), dev_of(dataset, dev)
         return self._fitted_by(dataset, lambda model: model._fit_and_blend(dataset, known, run))
 
     def plan(self, dataset: Dataset, dev: Dataset | None = None) -> Plan:
         """What `fit` would do, without doing it."""
         self.check_fit(dataset)
-        facts = Facts.of(dataset, dev_in_vocabulary(dataset, dev), self.language, self.encoder)
+        facts = Facts.of(dataset, dev_of(dataset, dev), self.language, self.encoder)
         return choose_plan(facts, seconds_of(self.budget), only=self.experts, without=self.without)
 
     def rank(self, texts: Views | Documents | Iterable[str], k: int = 10) -> Ranking:
@@ -113,16 +114,10 @@ class Tagger(Method):
     def new_labels(
         self, texts: Documents | Iterable[str], n: int = MOST_NEW, *, explain: bool = True
     ) -> list[list[Tag]]:
-        """Labels that no document has had so far, and that fit: the n best of each text, by their probability.
-
-        Few of them are among the best of all labels, as each is seldom right: so they are a group of their own.
-        """
-        return self._tags(texts, lambda model, views: model.rank_new(views, n), explain)
-
-    def rank_new(self, texts: Views | Documents | Iterable[str], n: int = MOST_NEW) -> Ranking:
-        """The labels of `new_labels` as a ranking; none where no label was ever used."""
-        model = self.model_
-        return only_new(Method.rank(model, texts, DEPTH if model.counts_.any() else 1), model.counts_, n)
+        """Labels that no document has had so far, and that fit, by their probability: seldom among the best of all."""
+        return self._tags(
+            texts, lambda model, views: only_new(Method.rank(model, views, DEPTH), model.counts_, n), explain
+        )
 
     def tag(
         self,
@@ -150,22 +145,10 @@ class Tagger(Method):
 
     def described(self, views: Views, ranking: Ranking, *, explain: bool = True) -> list[list[Tag]]:
         """The labels of a ranking of these texts. Evidence is looked for in what was read to rank."""
-        labels = self.labels_
-        rows = [views.taken(np.array([row])) if explain else views for row in range(len(views))]
-        return [
-            [
-                Tag(
-                    labels[label].id,
-                    labels[label].name,
-                    score,
-                    band_of(self.counts_[[label]])[0],
-                    evidence(self.experts_, one, label, self.training_) if explain else [],
-                )
-                for label, score in zip(ids, scores, strict=True)
-                if label >= 0
-            ]
-            for one, ids, scores in zip(rows, ranking.ids.tolist(), ranking.scores.tolist(), strict=True)
-        ]
+        return described(views, ranking, self.labels_, self.counts_, self._evidence if explain else None)
+
+    def _evidence(self, views: Views, label: int) -> list[Evidence]:
+        return evidence(self.experts_, views, label, self.training_)
 
     def history(self) -> list[dict[str, Any]]:
         """What changed when: the fit, labels that came and went, pairs that were learned."""
@@ -270,10 +253,14 @@ class Tagger(Method):
                 self.plan_ = self.plan_.taking(choice.name)
             try:
                 with clock.watch(choice.name, choice.seconds, choice.kind) as watched:
-                    results = run_jobs(choice.name, self._settings(choice), self.random_state, dataset, rehearsed, run)
+                    jobs = jobs_of(choice.name, self._settings(choice), self.random_state, rehearsed)
+                    work = partial(run_job, dataset=dataset, rehearsals=rehearsed, run=run)
+                    results = list(executor_of(choice.name, len(jobs), run).map(work, jobs))
                     watched.before = sum(result.seconds for result in results if result.from_cache)
             except Exception as error:  # of whatever kind: what the others learn is worth more, and it is said
-                self._leave_out(choice, why_unfitted(error), run)
+                why = why_unfitted(error)
+                self._leave_out(choice, why, run)
+                self._note("left out", expert=choice.name, why=why)
                 continue
             found += [result.rankings for result in results]
             (self.experts_[choice.name],) = (result.expert for result in results if result.expert is not None)
@@ -287,7 +274,6 @@ class Tagger(Method):
     def _leave_out(self, choice: Choice, why: str, run: Run) -> None:
         run.say(f"{choice.name}: {why}")
         self.plan_ = self.plan_.without(choice.name, why)
-        self._note("left out", expert=choice.name, why=why)
 
     def _blend_experts(
         self,
@@ -392,6 +378,9 @@ class Tagger(Method):
             )
             for name, size in state["sizes"].items()
         }
+
+    def _check_contents(self, n_labels: int) -> None:
+        check_contents(self, n_labels)
 
 
 def _shares(documents: Documents) -> list[Documents]:

@@ -17,6 +17,7 @@ from numba import njit
 from everylabel.text.scripts import LETTER, MARK, UNSPACED
 
 FREE = np.uint64(0)
+_MOST_STEPS = 32  # of a hash to its place, on average; those of words take one
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xBF58476D1CE4E5B9)
 _PIECE = np.uint64(0x94D049BB133111EB)  # a piece is no word, though the letters be the same
@@ -188,10 +189,14 @@ def hash_table(hashes: Any) -> Any:
         size *= 2
     table = np.full(size, -1, np.int32)
     mask = np.uint64(size - 1)
+    steps = 0
     for i in range(len(hashes)):
         at = hashes[i] & mask
         while table[at] >= 0:
             at = (at + np.uint64(1)) & mask
+            steps += 1
+        if steps > _MOST_STEPS * (i + 16):  # made to be alike: it would take for ever
+            raise ValueError("hashes of words that are all alike")
         table[at] = i
     return table
 

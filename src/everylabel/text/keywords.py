@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from everylabel import checks
 from everylabel.data.dataset import LabelSet, contains
 from everylabel.errors import ConfigError, DataError
 from everylabel.linear.ranker import LinearRanker
@@ -107,6 +108,10 @@ class WordSvm:
         self.ranker_.restore(strip_prefix(state, f"{prefix}/ranker"))
         return self
 
+    def check(self, n_labels: int) -> None:
+        self.tfidf_.check()
+        self.ranker_.check(self.tfidf_.n_terms, n_labels)
+
 
 def hard_negatives(found: Ranking, pairs: Csr, n: int) -> IntArray:
     """Each document's first n ranked labels that are not its own; -1 where there are fewer. O(ranks log ranks)."""
@@ -162,6 +167,13 @@ class Descriptions:
         fits = used + np.repeat(count(list(labels.names)), np.diff(keywords.indptr)) <= room
         before = np.concatenate([[0], np.cumsum(fits)])
         return cls(words, keywords, (before[keywords.indptr[1:]] - before[keywords.indptr[:-1]]).astype(np.int32))
+
+    def check(self, n_labels: int) -> None:
+        """Of those that were restored: as many words as there are, and no more read than there are in a row."""
+        checks.matrix(self.keywords, "keywords", n_labels, len(self.words))
+        lengths = np.diff(self.keywords.indptr)
+        checks.indexes(self.read, "keywords that are read", int(lengths.max(initial=0)) + 1, n_labels)
+        checks.require((self.read <= lengths).all(), "more keywords are read than there are")
 
     def texts(self, labels: LabelSet, used: Any) -> tuple[list[str], list[str]]:
         """Name and keywords, and the given description; `used` says which labels some document has."""

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
 
+from everylabel import checks
 from everylabel.data.dataset import Documents, Label, LabelSet
 from everylabel.errors import ConfigError, DataError
 from everylabel.linear.nearest import InvertedLists
 from everylabel.run import QUIET, Run
 from everylabel.text.lemmas import check_language, lemmatised, stop_words
-from everylabel.text.tfidf import Tfidf, TfidfConfig, in_language
+from everylabel.text.tfidf import LONGEST_NGRAM, Tfidf, TfidfConfig, in_language
 from everylabel.types import Csr, FloatArray, IntArray, LongArray, Ranking
 from everylabel.vectors import unit_rows
 
@@ -37,8 +38,8 @@ class MatchConfig:
 
     def check(self) -> None:
         check_language(self.language)
-        if self.ngrams < 1:
-            raise ConfigError(f"match.ngrams must be at least 1; got {self.ngrams}")
+        if not 1 <= self.ngrams <= LONGEST_NGRAM:
+            raise ConfigError(f"match.ngrams must be from 1 to {LONGEST_NGRAM}; got {self.ngrams}")
         if self.title_weight < 0:
             raise ConfigError(f"match.title_weight must not be negative; got {self.title_weight}")
 
@@ -171,6 +172,17 @@ class LabelMatcher:
             own = f"{prefix}/added"
             self.added_ = Added(self._restored_words(own, state), InvertedLists.restored(own, state))
         return self
+
+    def check(self, n_labels: int) -> None:
+        """Of one that was restored: its lists are of its words, and lead to labels."""
+        self.words_.check()
+        self.lists_.check(self.words_.n_terms, n_labels)
+        last = [int(self.lists_.owners[-1]), *(() if self.added_ is None else (int(self.added_.lists.owners[-1]),))]
+        checks.require(last[-1] == n_labels - 1 and last == sorted(last), "labels without a text to be found by")
+        checks.number(self.mean_length_, "mean length of texts", least=0)
+        if self.added_ is not None:
+            self.added_.words.check()
+            self.added_.lists.check(self.words_.n_terms + self.added_.words.n_terms, n_labels)
 
     def _restored_words(self, prefix: str, state: dict[str, Any]) -> Tfidf:
         words = {key: state[f"{prefix}/{key}"] for key in ("ngrams", "names", "idf", "hashes")}

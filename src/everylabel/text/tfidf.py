@@ -20,18 +20,20 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse import vstack as stack_rows
 
-from everylabel.data.dataset import Documents
-from everylabel.errors import ConfigError, DataError
+from everylabel import checks
+from everylabel.errors import ConfigError
 from everylabel.parallel import n_threads, parallel_map
 from everylabel.run import QUIET, Run
 from everylabel.text.lemmas import pieces_of
-from everylabel.text.scripts import LETTER, MARK, composed, find_words, joined, kinds
+from everylabel.text.scripts import LETTER, MARK, find_words, joined, kinds
 from everylabel.types import Csr, Same
-from everylabel.vectors import csr_of, side_by_side, unit_rows
+from everylabel.vectors import csr_of
 
 _CHUNK = 2_000_000  # characters that one call of a kernel gets: large enough to hide its overhead
 _SHARE = 50_000  # characters that are worth a core of their own
 _AMPLE = 30_000_000  # characters of text from which on a corpus is not small
+LONGEST_NGRAM = 32  # in words
+_LARGEST_IDF = 1e3  # a billion documents give 22
 Texts = Sequence[str]
 
 
@@ -48,6 +50,8 @@ class TfidfConfig:
     pieces: int = 0  # characters of the pieces of words that are features, too: of compounds and endings; 0: none
 
     def check(self) -> None:
+        if self.ngrams is not None and self.ngrams > LONGEST_NGRAM:
+            raise ConfigError(f"tfidf.ngrams must be at most {LONGEST_NGRAM}; got {self.ngrams}")
         if any(value is not None and value < 1 for value in (self.ngrams, self.min_df)):
             raise ConfigError(f"tfidf.ngrams and tfidf.min_df must be at least 1; got {self.ngrams} and {self.min_df}")
         if self.pieces < 0 or self.pieces == 1:
@@ -170,6 +174,19 @@ class Tfidf:
         self.ngrams_, self.idf_, self.hashes_ = state["ngrams"], state["idf"], state["hashes"]
         return _restored.setdefault(self.key, self)
 
+    def check(self) -> None:
+        """Of one that was restored: a hash, a weight and a name for each term."""
+        checks.whole(self.ngrams_, "ngrams", 1, LONGEST_NGRAM)
+        checks.array(self.hashes_, "hashes of words", np.uint64, None)
+        checks.array(self.idf_, "idf", np.float64, self.n_terms)
+        checks.within(self.idf_, "idf", 0, _LARGEST_IDF)
+        names = self._names_as_bytes
+        checks.array(names, "names of words", np.uint8, None)
+        checks.utf8(names, "names of words")
+        n_names = int((names == ord("\n")).sum()) + (len(names) > 0)
+        checks.require(n_names == self.n_terms, f"{n_names} names for {self.n_terms} words")
+        checks.require(len(self._table) >= self.n_terms, "words without a place")  # made now: it fails now or never
+
     def _count(self, texts: Texts, run: Run) -> Any:
         """Hash, document frequency, and one occurrence (document, span) of every n-gram. One table a thread."""
         from everylabel.text import kernels
@@ -289,90 +306,3 @@ def _piece(text: str, first: int, end: int, size: int) -> str:
     """A piece as it is written, "wind-", "-kraf-" or "-lage"; one of a word's beginning begins before it."""
     inside = first >= 0 and kinds()[ord(text[first])] in (LETTER, MARK)
     return "-" * inside + text[first + (not inside) : min(first + size, end)] + "-" * (first + size <= end)
-
-
-class DocumentFeatures:
-    """TF-IDF of documents: title and text as one field, and the title as one more; or features that came ready."""
-
-    def __init__(self, config: TfidfConfig) -> None:
-        self.config = config
-        self.fields_: dict[str, Tfidf] = {}
-        self.n_features_ = 0
-
-    @property
-    def key(self) -> Hashable:
-        """What decides how a document is read."""
-        return (
-            *((name, tfidf.key) for name, tfidf in self.fields_.items()),
-            self.n_features_,
-            self.config.title_weight,
-        )
-
-    def fit_transform(self, documents: Documents, run: Run = QUIET) -> Csr:
-        self.config.check()
-        if documents.features is not None:
-            self.n_features_ = documents.features.shape[1]
-            return self._given(documents)
-        names = ["all", "title"] if self.config.title_weight > 0 and any(documents.titles) else ["all"]
-        ngrams, min_df = limits(self.config, documents.texts)
-        config = replace(self.config, ngrams=ngrams, min_df=min_df)  # the same for titles, which are short
-        blocks = []
-        for name in names:
-            self.fields_[name] = Tfidf(config=config)
-            blocks.append(self.fields_[name].fit_transform(_field(documents, name), run))
-        if not any(tfidf.n_terms for tfidf in self.fields_.values()):
-            raise DataError(
-                f"no word of the {len(documents)} training documents is left to learn from: are their texts empty? "
-                "Otherwise lower tfidf.min_df (--set tfidf.min_df=1) or raise tfidf.max_df"
-            )
-        return self._joined(blocks)
-
-    def transform(self, documents: Documents) -> Csr:
-        if not self.fields_:
-            return self._given(documents)
-        if documents.features is not None:
-            raise DataError("this model reads texts, and these documents are a bag of words; give documents with texts")
-        return self._joined([tfidf.transform(_field(documents, name)) for name, tfidf in self.fields_.items()])
-
-    @property
-    def names(self) -> list[str]:
-        """The words behind the columns; empty for features that came ready."""
-        return [name for tfidf in self.fields_.values() for name in tfidf.names_]
-
-    def state(self, prefix: str) -> dict[str, Any]:
-        state: dict[str, Any] = {f"{prefix}/fields": list(self.fields_), f"{prefix}/n_features": self.n_features_}
-        for name, tfidf in self.fields_.items():
-            state.update({f"{prefix}/{name}/{key}": value for key, value in tfidf.state().items()})
-        return state
-
-    def restore(self, prefix: str, state: dict[str, Any]) -> Self:
-        self.n_features_ = state[f"{prefix}/n_features"]
-        for name in state[f"{prefix}/fields"]:
-            own = {key: state[f"{prefix}/{name}/{key}"] for key in ("ngrams", "names", "idf", "hashes")}
-            self.fields_[name] = Tfidf(config=self.config).restore(own)
-        return self
-
-    def _given(self, documents: Documents) -> Csr:
-        if documents.features is None:
-            raise DataError("this model was fitted on a bag of words, not on texts; give documents in the same format")
-        if documents.features.shape[1] != self.n_features_:
-            raise DataError(
-                f"this model was fitted on {self.n_features_} features; "
-                f"got documents with {documents.features.shape[1]}"
-            )
-        features = csr_matrix(documents.features, dtype=np.float32, copy=True)
-        features.sum_duplicates()
-        if not np.isfinite(features.data).all():
-            raise DataError("features must be finite numbers; there are infinite ones or NaN among them: remove those")
-        return unit_rows(features)
-
-    def _joined(self, blocks: list[Csr]) -> Csr:
-        if len(blocks) == 1:
-            return blocks[0]
-        body, titles = blocks
-        titles.data = titles.data * np.float32(self.config.title_weight)
-        return unit_rows(side_by_side(body, titles))
-
-
-def _field(documents: Documents, name: str) -> list[str]:
-    return list(map(composed, documents.titles if name == "title" else documents.full_texts))

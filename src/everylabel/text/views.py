@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from everylabel.data.dataset import Documents
 from everylabel.forks import Lock
 from everylabel.run import QUIET, Run
+from everylabel.text.features import DocumentFeatures
 from everylabel.text.lemmas import lemmatised
 from everylabel.text.scripts import says_nothing
-from everylabel.text.tfidf import DocumentFeatures, Tfidf, TfidfConfig
+from everylabel.text.tfidf import Tfidf, TfidfConfig
 from everylabel.types import Csr, FloatArray, LongArray, Ranking
 
 if TYPE_CHECKING:

@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 
+from everylabel import checks
 from everylabel.errors import ConfigError
 from everylabel.run import QUIET, Run
 from everylabel.types import Csr, FloatArray, IntArray, LongArray
 
 _ITERATIONS = 20
+_DEEPEST = 64  # levels: each has at least twice the nodes of the one above
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,18 @@ class LabelTree:
         for starts in reversed(self.children[level:]):
             node = np.searchsorted(starts, node, side="right") - 1
         return node
+
+    def check(self, n_labels: int) -> None:
+        """Of one that was restored: each level's nodes share out the next level's, the last one's the labels."""
+        checks.require(0 < self.depth <= _DEEPEST, f"a tree of {self.depth} levels")
+        checks.indexes(self.order, "labels of the tree", n_labels)
+        checks.once_each(self.order, "labels of the tree", n_labels)
+        checks.require(len(self.order), "a tree must have a label")
+        n_nodes = 1
+        for t, level in enumerate(self.children):
+            checks.array(level, "children of the tree", np.int64, n_nodes + 1)
+            n_nodes = len(self.order) if t == self.depth - 1 else len(self.children[t + 1]) - 1
+            checks.offsets(level, "children of the tree", n_nodes)
 
     def state(self) -> dict[str, Any]:
         return {"order": self.order} | {f"children{t}": starts for t, starts in enumerate(self.children)}

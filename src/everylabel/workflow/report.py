@@ -107,9 +107,17 @@ def report(
     return _signed(made, model, origin or Origin())
 
 
+def ready_to_report(output: Path) -> None:
+    """What would end a report at its last step is said before the first."""
+    from everylabel.report.plots import require_matplotlib
+
+    require_matplotlib()
+    check_writable(output)
+
+
 def check_output(output: Path) -> None:
     """An error where a page would take the place of something else: before any work."""
-    if not output.is_file():  # nothing, or a pipe, which is not to be waited for
+    if not output.is_file():  # nothing, or a pipe, which would wait for somebody
         return
     with output.open("rb") as file:
         begin = file.read(1024)
@@ -118,15 +126,6 @@ def check_output(output: Path) -> None:
             f"{output}: this file is there, and is no report of everylabel, so it is not overwritten; choose another "
             "name, or remove it"
         )
-
-
-def ready_to_report(output: Path) -> None:
-    """What would end a report at its last step is said before the first."""
-    from everylabel.report.plots import require_matplotlib
-
-    require_matplotlib()
-    check_output(output)
-    check_writable(output)
 
 
 def write_report(made: Report, output: Path) -> None:
@@ -224,10 +223,11 @@ def _examples(model: Method, dataset: Dataset, own: Evaluation) -> list[Example]
     counts = own.truth.train_counts
     chosen = choose(own.hits, counts, dataset.documents.ids, seed=SEED)
     tags = new = None
-    if is_tagger(model) and chosen:
+    said: Any = model
+    if hasattr(said, "tag") and chosen:
         documents = dataset.documents.subset([choice.row for choice in chosen])
-        tags = [{tag.id: tag for tag in row} for row in model.tag(documents, k=EXAMPLE_K)]
-        new = model.new_labels(documents)
+        tags = [{tag.id: tag for tag in row} for row in said.tag(documents, k=EXAMPLE_K)]
+        new = said.new_labels(documents) if is_tagger(model) else None
     known = model.labels_
     labels = [*known.labels, *(label for label in dataset.labels.labels if label.id not in known.index)]
     about = (dataset.documents, own.ranking, own.hits, labels, counts)

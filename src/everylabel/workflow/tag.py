@@ -14,7 +14,7 @@ from everylabel.types import Ranking
 from everylabel.workflow.settings import as_tagger, is_tagger
 
 if TYPE_CHECKING:
-    from everylabel.tagger.tagger import Tag
+    from everylabel.tagger.tags import Tag
 
 Values = dict[str, Any]
 NewLabels = Literal["group", "interleave", "none"]

@@ -22,11 +22,11 @@ from everylabel.data.formats.rows import Row, Source, Target, split_file, split_
 NAME = "csv"
 NUMBERED = False
 SUFFIXES = (".csv", ".tsv")
-FORMULAS = (*"=+-@\t\r\n", *"\uff1d\uff0b\uff0d\uff20")  # as a cell begins that is computed; also full-width
 USUAL_NAMES = {
     "id", "text", "title", "abstract", "body", "content", "description", "summary", "name", "label", "labels", "tag",
     "tags", "subject", "subjects", "keyword", "keywords", "category", "categories", "topic", "topics", "class",
 }  # fmt: skip
+FORMULAS = (*"=+-@\t\r\n", *"\uff1d\uff0b\uff0d\uff20")  # as a cell begins that is computed; also full-width
 
 read_labels = vocabulary.found_labels
 

@@ -33,7 +33,7 @@ class Table(NamedTuple):
 def delimiter_of(first_line: str, path: Path) -> str:
     """What splits the header into most columns; what the file's name says where it is one column anyway."""
     usual = "\t" if suffix_of(path) == ".tsv" else ","
-    csv.field_size_limit(longest_line())  # its own limit of 128 kB is less than a long document
+    csv.field_size_limit(longest_line())
     try:
         found: dict[str, int] = {
             one: len(next(csv.reader([first_line], delimiter=one), [])) for one in (usual, *DELIMITERS)
@@ -45,6 +45,7 @@ def delimiter_of(first_line: str, path: Path) -> str:
 
 def columns_of(path: Path) -> list[str]:
     """The header, to tell formats apart; empty when there is none that can be read."""
+    csv.field_size_limit(longest_line())  # its own limit of 128 kB is less than a long document
     found = first_lines(path, 2)
     start = found[1:] if found and found[0].startswith(ANNOUNCED) else found
     try:

@@ -8,7 +8,6 @@ first element, so that is as far as one has to look: nothing is expanded, whatev
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NoReturn
 from xml.parsers import expat
 
 from everylabel.errors import DataError
@@ -31,12 +30,13 @@ def check_entities(content: bytes, file: Path) -> None:
         names.add(name)
         if value is None or system is not None:
             refuse(name, "is read from elsewhere")
+            return
         if is_parameter or "&" in value or "%" in value:
             refuse(name, "is made of others")
         if len(value) > LONGEST or len(names) > MOST:
             refuse(name, f"is one of more than {MOST:,}, or longer than {LONGEST} characters")
 
-    def refuse(name: str, why: str) -> NoReturn:
+    def refuse(name: str, why: str) -> None:
         raise DataError(
             f"{file}: the XML entity {name[:40]!r} {why}, which can take all memory, so the file is not read; write it "
             "without entities, or as Turtle (.ttl)"

@@ -15,8 +15,7 @@ from scipy.sparse import csr_matrix
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
 from everylabel.data.formats import plain, vocabulary
 from everylabel.data.formats.layout import Layout, Options
-from everylabel.data.formats.lines import opened as opened_file
-from everylabel.data.formats.lines import readable, text_of, unpacked
+from everylabel.data.formats.lines import opened, readable, text_of, unpacked
 from everylabel.data.formats.opening import (
     known_rows,
     limited,
@@ -240,7 +239,7 @@ def whole_text(source: Path | str | BinaryIO) -> Documents:
     """A file or stream, compressed or not, as one document."""
     if isinstance(source, Path | str):
         where = str(source)
-        with opened_file(Path(source)) as (_, file):
+        with opened(Path(source)) as (_, file):
             content = text_of(file, where)
     else:
         where = "standard input"
@@ -255,26 +254,20 @@ def whole_text(source: Path | str | BinaryIO) -> Documents:
 def document_parts(
     source: Path | str | BinaryIO, split: str | None, size: int, bad: BadRows, options: Options, run: Run
 ) -> Iterator[list[Row]]:
-    """Of a stream what is there already; whether there is more than the limit is not waited for."""
-    if isinstance(source, Path | str):
+    if isinstance(source, Path | str) or options.limit is not None:
         rows = document_rows(source, split, bad, options, run)
         while part := list(islice(rows, size)):
             yield part
-        return
-    left = options.limit
-    for part in plain.read_stream(source, Source(Path(plain.STREAM), options, bad, run), size):
-        yield part[:left]
-        if left is not None:
-            left -= len(part)
-            if left <= 0:
-                return
+    else:
+        yield from plain.read_stream(source, Source(Path(plain.STREAM), options, bad, run), size)
 
 
 def document_rows(
     source: Path | str | BinaryIO, split: str | None, bad: BadRows, options: Options, run: Run
 ) -> Iterator[Row]:
     if not isinstance(source, Path | str):
-        return chain.from_iterable(document_parts(source, split, AT_ONCE, bad, options, run))
+        arriving = plain.read_stream(source, Source(Path(plain.STREAM), options, bad, run), AT_ONCE)
+        return islice(chain.from_iterable(arriving), options.limit)  # whether there is more is not waited for
     path = Path(source)
     if is_plain(path, options) or (suffix_of(path) == ".txt" and is_guessed(path, options)):
         opened = Source(path, options, bad, run)

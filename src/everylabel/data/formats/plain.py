@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import BinaryIO
 
-from everylabel.data.formats.arriving import batches
+from everylabel.data.formats.arriving import Batch, batches
 from everylabel.data.formats.csv_file import table_rows
 from everylabel.data.formats.delimited import table_of
 from everylabel.data.formats.json_lines import document, parse
@@ -29,42 +29,56 @@ def read_file(source: Source) -> Iterator[Row]:
 
 
 def read_stream(stream: BinaryIO, source: Source, size: int) -> Iterator[list[Row]]:
-    """Documents as they arrive, at most `size` at a time; the stream may be compressed. A table comes in full parts."""
+    """Documents as they arrive, at most `size` at a time; the stream may be compressed. Rows of a table come in full
+    parts: one may span lines."""
     wanted, name = source.options.format, source.path.name
     if wanted not in (None, *FORMATS):
         raise ConfigError(f"{name}: expected the format {' or '.join(FORMATS)}, got {wanted!r}; give a file instead")
     with readable(name):
-        arriving, begun, first = batches(stream, size, name), [], b""
+        arriving = batches(stream, size, name)
+        start: list[Batch] = []
+        first = b""
         while not first and (batch := next(arriving, None)) is not None:
-            begun.append(batch)
-            first = next((raw for _, raw in batch if raw.strip()), b"")
-        is_json = first.lstrip().startswith(b"{")
-        if first and (wanted == "csv" or (source.options.named_columns and not is_json)):
-            content = (raw + b"\n" for batch in chain(begun, arriving) for _, raw in batch)
+            start.append(batch)
+            first = next((raw for _, raw in batch if not is_blank(raw)), b"")
+        as_json = is_json(first)
+        if first and (wanted == "csv" or (source.options.named_columns and not as_json)):
+            content = (raw + b"\n" for batch in chain(start, arriving) for _, raw in batch)
             rows = table_rows(table_of(content, source.path, source.bad), source.path, source.options)
             while part := list(islice(rows, size)):
                 yield part
             return
-        for batch in chain(begun, arriving):
-            if part := list(rows_of(batch, source, is_json)):
+        for batch in chain(start, arriving):
+            found = (read_row(raw, number, source, as_json) for number, raw in batch if not is_blank(raw))
+            if part := [row for row in found if row is not None]:
                 yield part
 
 
 def read_lines(content: Iterable[bytes], source: Source) -> Iterator[Row]:
-    numbered = ((number, raw) for number, raw in enumerate(content, 1) if raw and not raw.isspace())
-    first = next(numbered, None)
-    if first is not None:
-        yield from rows_of(chain([first], numbered), source, first[1].lstrip().startswith(b"{"))
-
-
-def rows_of(numbered: Iterable[tuple[int, bytes]], source: Source, as_json: bool) -> Iterator[Row]:
-    keys = source.options.keys
-    for number, raw in numbered:
-        if not raw or raw.isspace():
+    as_json: bool | None = None
+    for number, raw in enumerate(content, 1):
+        if is_blank(raw):
             continue
-        row = json_row(raw, number, source, keys) if as_json else text_row(raw, source.path.name, number, source.bad)
+        if as_json is None:
+            as_json = is_json(raw)
+        row = read_row(raw, number, source, as_json)
         if row is not None:
             yield row
+
+
+def is_blank(raw: bytes) -> bool:
+    return not raw or raw.isspace()
+
+
+def is_json(first: bytes) -> bool:
+    """How rows are read, by the first line that is not blank."""
+    return first.lstrip().startswith(b"{")
+
+
+def read_row(raw: bytes, number: int, source: Source, as_json: bool) -> Row | None:
+    if as_json:
+        return json_row(raw, number, source, source.options.keys)
+    return text_row(raw, source.path.name, number, source.bad)
 
 
 def json_row(raw: bytes, number: int, source: Source, keys: Columns) -> Row | None:

@@ -162,6 +162,9 @@ class Classifier(Method):
             self.encoder, "ranker", state, paper_pooling=self.pooling == "paper", temperature=TEMPERATURE
         )
 
+    def _check_contents(self, n_labels: int) -> None:
+        self.ranker_.check(n_labels)
+
 
 @method(
     "depl", "a dual encoder that finds labels by their names and by keywords from a linear classifier: for rare labels"
@@ -323,6 +326,12 @@ class Depl(Classifier):
         needed = self.keywords.per_label or self.hard_negatives
         self.svm_ = WordSvm(self.keywords, self.random_state).restore("svm", state) if needed else None
         self.descriptions_ = Descriptions(self._words(), state["keywords"], state["keywords_read"])
+
+    def _check_contents(self, n_labels: int) -> None:
+        super()._check_contents(n_labels)
+        if self.svm_ is not None:
+            self.svm_.check(n_labels)
+        self.descriptions_.check(n_labels)
 
 
 @method("depl+cls", "depl and a classifier on one encoder, trained together: frequent labels, too")

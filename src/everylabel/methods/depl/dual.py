@@ -6,11 +6,13 @@ embeddings are read in numpy, by the formulas of module.py; torch is loaded for 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from scipy.special import expit
 
+from everylabel import checks
 from everylabel.encoders.base import Encoder, EncoderConfig, Tokens
 from everylabel.encoders.build import restore_encoder
 from everylabel.encoders.static import StaticEncoder
@@ -26,6 +28,13 @@ if TYPE_CHECKING:
 
 CANDIDATES = 100  # ranks of each part, at least: what the joint ranking chooses from
 STATIC_ROWS = 512  # texts that are encoded at a time
+_LARGEST = 1e4  # of a number in a layer
+_SHAPES: dict[str, Callable[[int], tuple[int, ...]]] = {  # of the layers, by the encoder's dimension
+    "constant": lambda _dim: (),
+    "mean": lambda dim: (dim,),
+    **{f"{tower}.weight": lambda dim: (dim, dim) for tower in ("document", "label")},
+    **{f"{tower}.bias": lambda dim: (dim,) for tower in ("document", "label")},
+}
 CHUNK = 32  # documents whose candidates' vectors are looked at together: 10 MB at 256 dimensions
 
 
@@ -185,6 +194,20 @@ class DualRanker:
         ranker.rows, ranker.head_row = strip_prefix(own, "rows"), own["head_row"]
         ranker.parts = {name: ProductIndex.restore(name, own) for name in own["parts"]}
         return ranker
+
+    def check(self, n_labels: int) -> None:
+        """Of one that was restored: rows of the encoder's dimension, the head's with a constant, of labels."""
+        dim, names = self.encoder.dim, set(self.parts)
+        checks.require(names and names <= {"texts", "head"}, "a dual encoder has texts, a head, or both")
+        for name, vector in self.towers.state().items():
+            checks.numbers(vector, name, *_SHAPES[name](dim), most=_LARGEST)
+        checks.require(set(self.towers.state()) == set(_SHAPES), "a dual encoder has other layers")
+        for name, part in self.parts.items():
+            part.check(dim + (name == "head"), n_labels)
+        if len(names) == 2:
+            checks.numbers(self.rows.get("texts"), "rows of texts", n_labels, dim, most=_LARGEST)
+            checks.numbers(self.rows.get("head"), "rows of the head", None, dim + 1, most=_LARGEST)
+            checks.indexes(self.head_row, "rows of labels", len(self.rows["head"]), n_labels, least=-1)
 
 
 def _products(queries: FloatArray, rows: FloatArray, ids: IntArray) -> FloatArray:

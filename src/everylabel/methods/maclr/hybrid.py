@@ -174,6 +174,12 @@ class Hybrid(Method):
         self.tower_ = Tower.restore(self.encoder, "tower", state) if self.dense_weight > 0 else None
         self.learned_ = Tower.restore(self.learned, "learned", state) if self.learned_weight > 0 else None
 
+    def _check_contents(self, n_labels: int) -> None:
+        self.matcher_.check(n_labels)
+        for tower in (self.tower_, self.learned_):
+            if tower is not None:
+                tower.check(n_labels)
+
 
 def by_rank(ranking: Ranking) -> Ranking:
     """The scores of reciprocal-rank fusion, from 1 down."""

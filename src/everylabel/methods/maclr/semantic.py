@@ -62,3 +62,6 @@ class Semantic(Method):
         from everylabel.methods.tower import Tower
 
         self.tower_ = Tower.restore(self.encoder, "tower", state)
+
+    def _check_contents(self, n_labels: int) -> None:
+        self.tower_.check(n_labels)

@@ -32,8 +32,9 @@ from everylabel.methods.rare import CANDIDATES, check_rare_weight, favour_rare
 from everylabel.methods.traits import Traits, method
 from everylabel.run import Run
 from everylabel.states import add_prefix, strip_prefix
+from everylabel.text.features import DocumentFeatures
 from everylabel.text.matching import require_texts
-from everylabel.text.tfidf import DocumentFeatures, TfidfConfig
+from everylabel.text.tfidf import TfidfConfig
 from everylabel.text.views import Views
 from everylabel.tree.build import build_tree, flat_tree, pifa
 from everylabel.tree.label2vec import Label2VecConfig, completed, label2vec
@@ -170,6 +171,13 @@ class MatchXml(Method):
         self.members_ = [
             Member(self, self.random_state + i).restore(strip_prefix(state, f"member{i}")) for i in range(self.members)
         ]
+
+    def _check_contents(self, n_labels: int) -> None:
+        self.features_.check()
+        for member in self.members_:
+            encoders = [encoder for encoder in (member.encoder, self.sentence_) if encoder is not None]
+            n_dense = sum(encoder.dim for encoder in encoders)
+            member.ranker.check(self.features_.n_columns + n_dense, n_labels)
 
 
 @method(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from everylabel import checks
 from everylabel.encoders.base import Encoder, Tokens
 from everylabel.encoders.static import StaticEncoder
 from everylabel.types import FloatArray, LongArray
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 SHORT = 1e-2  # a vector shorter than that stays shorter than 1: a text of no known word must not have a huge gradient
 ROWS = 512  # texts that are read at a time
+LARGEST_WEIGHT = 1e4  # of a layer
 
 
 class DocumentVectors(Protocol):
@@ -82,6 +84,14 @@ def restored_documents(
 
 def _pooled(encoder: Encoder, attention: bool) -> bool:
     return isinstance(encoder, StaticEncoder) and not attention
+
+
+def check_layers(layers: dict[str, FloatArray], dim: int) -> None:
+    """Of those that were restored."""
+    shapes = {"mean": (dim,), "layer.weight": (dim, dim), "layer.bias": (dim,)}
+    checks.require(set(layers) in ({"mean"}, set(shapes)), "documents have other layers")
+    for name, values in layers.items():
+        checks.numbers(values, name, *shapes[name], most=LARGEST_WEIGHT)
 
 
 def short_unit(vectors: Any) -> FloatArray:

@@ -44,6 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from everylabel import checks
 from everylabel.data.dataset import Dataset, Documents, LabelSet
 from everylabel.data.splits import hold_out_documents, hold_out_labels, in_order_of_ids, ranks
 from everylabel.encoders.base import EncoderConfig
@@ -339,3 +340,8 @@ class OfDe(Method):
             shortlist=self.shortlist,
             pooled_share=self.pooled_share,
         )
+
+    def _check_contents(self, n_labels: int) -> None:
+        checks.require(isinstance(self.history_, list), "history must be a list")
+        self.ranker_.check(n_labels)
+        self.reader_.check(self.ranker_.encoder.dim)

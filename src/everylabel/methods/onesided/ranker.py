@@ -11,12 +11,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from everylabel import checks
 from everylabel.encoders.base import Encoder, EncoderConfig, Tokens
 from everylabel.encoders.build import restore_encoder
 from everylabel.errors import DataError
 from everylabel.index.build import IndexKind, make_index
 from everylabel.index.grown import index_state, restored_index, with_vectors
-from everylabel.methods.onesided.documents import DocumentVectors, documents_of, restored_documents
+from everylabel.methods.onesided.documents import (
+    LARGEST_WEIGHT,
+    DocumentVectors,
+    check_layers,
+    documents_of,
+    restored_documents,
+)
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.types import FloatArray, IntArray, Ranking
 from everylabel.vectors import unit_rows
@@ -130,3 +137,15 @@ class OneSidedRanker:
         ranker = cls(encoder, documents, shortlist, pooled_share)
         ranker.vectors, ranker.index = vectors, restored_index("index", own)
         return ranker
+
+    def check(self, n_labels: int) -> None:
+        """Of one that was restored: labels have vectors of the encoder's dimension."""
+        dim = self.encoder.dim
+        check_layers(self.documents.state(), dim)
+        checks.require(self.index.dim == dim, "an index of other vectors than the encoder's")
+        checks.require(set(self.vectors) in (set(), {"outputs", "queries"}), "attention needs outputs and queries")
+        n_known = len(self.vectors["outputs"]) if self.vectors else n_labels  # free ones know no label that came later
+        checks.require(n_known <= n_labels, "attention knows more labels than there are")
+        self.index.check(n_known)
+        for name, vectors in self.vectors.items():
+            checks.numbers(vectors, name, n_known, dim, most=LARGEST_WEIGHT)

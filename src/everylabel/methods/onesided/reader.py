@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from everylabel import checks
 from everylabel.encoders.base import Encoder, EncoderConfig
 from everylabel.encoders.build import restore_encoder
+from everylabel.methods.onesided.documents import LARGEST_WEIGHT
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.types import FloatArray
 from everylabel.vectors import unit_rows
@@ -57,6 +59,13 @@ class LabelReader:
 
     def _layer(self, name: str, vectors: FloatArray) -> FloatArray:
         return np.asarray(vectors @ self.layers[f"{name}.weight"].T + self.layers[f"{name}.bias"], np.float32)
+
+    def check(self, dim: int) -> None:
+        """Of one that was restored: layers from what the encoder gives to so many dimensions."""
+        known = {f"{layer}.{part}" for layer in ("output", "query") for part in ("weight", "bias")}
+        checks.require(set(self.layers) <= known, "labels have other layers")
+        for name, values in self.layers.items():
+            checks.numbers(values, name, *((dim, None) if name.endswith("weight") else (dim,)), most=LARGEST_WEIGHT)
 
     def state(self) -> dict[str, Any]:
         return add_prefix("before", self.before) | add_prefix("layers", self.layers)

@@ -80,6 +80,9 @@ class TfidfMatch(Method):
     def _restore(self, state: State) -> None:
         self.matcher_ = self.matcher().restore("match", state)
 
+    def _check_contents(self, n_labels: int) -> None:
+        self.matcher_.check(n_labels)
+
 
 @method("bm25", "labels whose words occur in the document, by BM25")
 class Bm25Match(TfidfMatch):

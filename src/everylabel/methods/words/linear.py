@@ -24,8 +24,9 @@ from everylabel.methods.rare import check_rare_weight, favour_rare
 from everylabel.methods.traits import BAGS_OF_WORDS, method
 from everylabel.run import Run
 from everylabel.states import add_prefix, strip_prefix
+from everylabel.text.features import DocumentFeatures
 from everylabel.text.lemmas import check_language
-from everylabel.text.tfidf import DocumentFeatures, TfidfConfig, in_language
+from everylabel.text.tfidf import TfidfConfig, in_language
 from everylabel.text.views import Views
 from everylabel.tree.build import LabelTree, build_tree, flat_tree, pifa
 from everylabel.types import Csr, IntArray, Ranking
@@ -89,6 +90,10 @@ class Svm(Method):
         self.texts_ = TextRanker(DocumentFeatures(in_language(self.tfidf, self.language)), self._ranker()).restore(
             state
         )
+
+    def _check_contents(self, n_labels: int) -> None:
+        self.texts_.features.check()
+        self.texts_.ranker.check(self.texts_.features.n_columns, n_labels)
 
 
 @method("xr-linear", "linear ranker down a tree of labels, on TF-IDF: strong, fast, for any number of labels")

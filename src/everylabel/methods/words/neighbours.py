@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
+from everylabel import checks
 from everylabel.data.dataset import Dataset, LabelSet
 from everylabel.errors import ConfigError
 from everylabel.linear.nearest import InvertedLists
@@ -17,8 +18,9 @@ from everylabel.methods.evidence import Clue
 from everylabel.methods.facts import Facts, Work, compound_language
 from everylabel.methods.traits import BAGS_OF_WORDS, method
 from everylabel.run import Run
+from everylabel.text.features import DocumentFeatures
 from everylabel.text.lemmas import check_language
-from everylabel.text.tfidf import DocumentFeatures, TfidfConfig, in_language
+from everylabel.text.tfidf import TfidfConfig, in_language
 from everylabel.text.views import Views
 from everylabel.types import Csr, LongArray, Ranking, Same
 from everylabel.vectors import largest_of_rows
@@ -112,3 +114,11 @@ class NearestNeighbours(Method):
         self.features_ = DocumentFeatures(in_language(self.tfidf, self.language)).restore("tfidf", state)
         self.lists_ = InvertedLists.restored("documents", state)
         self.pairs_ = state["pairs"]
+
+    def _check_contents(self, n_labels: int) -> None:
+        """Documents are found by their words, and have labels of the fit, or of all."""
+        self.features_.check()
+        checks.matrix(self.pairs_, "pairs", len(self.lists_.owners), None)
+        n_documents, n_known = self.pairs_.shape
+        checks.require(n_known <= n_labels, f"pairs of {n_known} labels for {n_labels}")
+        self.lists_.check(self.features_.n_columns, n_documents)

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from everylabel import checks
 from everylabel.data.dataset import Dataset
 from everylabel.methods.base import Method, State
 from everylabel.methods.facts import Facts, Work
@@ -49,3 +50,6 @@ class Popularity(Method):
 
     def _restore(self, state: State) -> None:
         pass
+
+    def _check_contents(self, n_labels: int) -> None:  # noqa: ARG002
+        checks.within(self.counts_, "counts", 0, self.n_train_)

@@ -35,7 +35,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from everylabel import config
+from everylabel import checks, config
 from everylabel.data.dataset import Dataset, Documents, LabelSet, contains
 from everylabel.data.splits import hold_out_labels, of_labels, sample_by_id
 from everylabel.encoders.base import EncoderConfig
@@ -290,6 +290,12 @@ class Xml0(Method):
         assert learned is not None
         self.unseen_, self.weight_ = learned, state["weight"]
         self.reader_ = strip_prefix(state, "reader")
+
+    def _check_contents(self, n_labels: int) -> None:
+        self.candidates_.check(n_labels)
+        self.base_.check_contents()
+        self.unseen_.check()
+        checks.number(self.weight_, "weight of fusion", 0, 1)
 
 
 @method("label-fusion", "the part of xml0 that makes new labels of those that a method finds")

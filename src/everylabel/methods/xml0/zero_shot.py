@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from everylabel import checks
 from everylabel.data.dataset import LabelSet
+from everylabel.index.exact import ExactIndex
+from everylabel.index.grown import GrownIndex
 from everylabel.methods.xml0.subsets import Best, Doubles, SearchKind, search
 from everylabel.metrics.ranking import find_hits, ndcg
 from everylabel.parallel import for_each_part
@@ -32,6 +35,7 @@ YARDSTICK = 256  # labels whose mean and spread are a document's measure
 WEIGHTS = np.arange(21) / 20
 RESAMPLES = 200  # of a rehearsal's documents
 _LEAST_SPREAD = 1e-6  # of scores: less is rounding
+_LONGEST = 1.01  # of a number in a unit vector
 
 
 class Scores(NamedTuple):
@@ -91,6 +95,16 @@ class Candidates:
         tower = self.tower.with_labels(vocabulary.subset(np.concatenate([self.pool, new])), len(self.pool))
         vectors = np.concatenate([self.vectors, label_vectors(encoder, vocabulary.subset(new))])
         return Candidates(tower, vectors, self.yardstick, np.concatenate([self.labels, new]))
+
+    def check(self, n_labels: int) -> None:
+        """Of those that were restored: a unit vector for each label, and an index of the pool."""
+        checks.numbers(self.vectors, "label vectors", n_labels, None, most=_LONGEST)
+        checks.indexes(self.yardstick, "yardstick", n_labels, kinds=np.int64)
+        checks.require(len(self.yardstick), "a yardstick must have a label")
+        self.tower.check(len(self.pool))
+        checks.require(isinstance(self.tower.index, (ExactIndex, GrownIndex)), "candidates need an exact index")
+        if isinstance(self.tower.index, GrownIndex):
+            checks.require(isinstance(self.tower.index.old, ExactIndex), "candidates need an exact index")
 
     def scores(self, views: Views, predicted: list[Predicted], kind: SearchKind, weight: float | None = None) -> Scores:
         """With the weight that they will be mixed by, a part of weight 0 is left out, as zeros."""

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import block_diag, csr_matrix, hstack, identity, vstack
 
+from everylabel import checks
 from everylabel.data.dataset import Dataset, LabelSet, contains
 from everylabel.data.splits import in_order_of_ids, ranks
 from everylabel.errors import ConfigError
@@ -36,9 +37,10 @@ from everylabel.methods.traits import PAIRS_AND_TEXTS, method
 from everylabel.parallel import for_each_part, parallel_map
 from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
+from everylabel.text.features import DocumentFeatures
 from everylabel.text.lemmas import check_language, lemmatised, stop_words
 from everylabel.text.matching import label_texts
-from everylabel.text.tfidf import DocumentFeatures, Tfidf, TfidfConfig, in_language
+from everylabel.text.tfidf import Tfidf, TfidfConfig, in_language
 from everylabel.text.views import Views
 from everylabel.types import Csr, IntArray, Ranking
 from everylabel.vectors import side_by_side, unit_rows
@@ -53,6 +55,7 @@ _SAME_WORD = 2.0  # start of a label word's own entry; all others of it together
 _NEGATIVES = 20  # of a document from the shortlist, and half as many at random
 _PLAIN_SHARE = 0.5  # of the pairs, learned without the label's own feature
 _RATE = 0.03
+LARGEST_MARGIN = 1e6  # before it becomes a probability
 _COST_POSITIVE = 2.0  # loss weight of true pairs
 
 
@@ -244,6 +247,16 @@ class ZestXml(Method):
         self.words_ = self._vocabulary().restore(strip_prefix(state, "words"))
         self.tables_ = RankingTables(state["table"], state["labels_by_word"])
         self.bias_, self.new_word_ = state["bias"], state["new_word"]
+
+    def _check_contents(self, n_labels: int) -> None:
+        """From the words of a document to those of a label, and from these to the labels."""
+        self.features_.check()
+        self.words_.check()
+        own = self.tables_
+        checks.matrix(own.table, "table", self.features_.n_columns + self.words_.n_terms, own.labels_by_word.shape[0])
+        checks.matrix(own.labels_by_word, "labels by word", None, n_labels)
+        checks.number(self.bias_, "bias", -LARGEST_MARGIN, LARGEST_MARGIN)
+        checks.number(self.new_word_, "weight of a new word", -LARGEST_MARGIN, LARGEST_MARGIN)
 
 
 def mean_of_texts(vectors: Csr, owners: IntArray) -> Csr:

@@ -1,0 +1,49 @@
+"""What a tagger says of a text, for people: labels with their probability, how often they were used, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from everylabel.data.bands import band_of
+from everylabel.data.dataset import LabelSet
+from everylabel.tagger.explain import Evidence
+from everylabel.text.views import Views
+from everylabel.types import LongArray, Ranking
+
+
+class Tag(NamedTuple):
+    """A label of a document, and why."""
+
+    id: str
+    name: str
+    probability: float
+    band: str
+    evidence: list[Evidence]
+
+
+def described(
+    views: Views,
+    ranking: Ranking,
+    labels: LabelSet,
+    counts: LongArray,
+    why: Callable[[Views, int], list[Evidence]] | None,
+) -> list[list[Tag]]:
+    """The labels of a ranking of these texts; `why`: the evidence for one (by its number) in one text, where wanted."""
+    rows = [views.taken(np.array([row])) if why else views for row in range(len(views))]
+    return [
+        [
+            Tag(
+                labels[label].id,
+                labels[label].name,
+                score,
+                band_of(counts[[label]])[0],
+                why(one, label) if why else [],
+            )
+            for label, score in zip(ids, scores, strict=True)
+            if label >= 0
+        ]
+        for one, ids, scores in zip(rows, ranking.ids.tolist(), ranking.scores.tolist(), strict=True)
+    ]
