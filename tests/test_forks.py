@@ -88,10 +88,11 @@ def run(script: str, model: Path, tmp_path: Path, **environment: str) -> list[st
     """What the script prints, in a process with two threads for everybody."""
     file = tmp_path / "script.py"
     file.write_text(BEGIN + textwrap.dedent(script), encoding="utf-8")
+    here = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
     threads = {"EVERYLABEL_THREADS": "2", "OMP_NUM_THREADS": "2", "EVERYLABEL_CACHE": str(model.parent / "cache")}
     command = [sys.executable, "-W", "ignore", str(file), str(model)]
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=450, check=False, env=os.environ | threads | environment
+        command, capture_output=True, text=True, timeout=450, check=False, env=here | threads | environment
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.split()

@@ -53,7 +53,7 @@ def in_little_memory(load: str, file: Path) -> str:
     code = ATTEMPT.format(load=load)
     command = [sys.executable, "-c", code, "", str(file), str(LIMIT)]
     environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, env=environment).stdout
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=110, env=environment).stdout
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import everylabel
 from everylabel.data.bands import in_band
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
 from everylabel.errors import ConfigError
+from everylabel.methods.base import MOST_PADDED
 from everylabel.methods.words.lexical import Bm25Match, TfidfMatch
 from everylabel.metrics.ranking import find_hits, recall
 from everylabel.metrics.reliability import reliability
@@ -155,6 +156,12 @@ def test_a_threshold_and_the_best_number_of_tags(fitted: Tagger, corpus: Any) ->
     assert all(tag.probability >= 0.3 for row in both for tag in row)
     with pytest.raises(ConfigError, match="threshold is a probability"):
         fitted.tag(["text"], threshold=2.0)
+
+
+@pytest.mark.parametrize("order", ["probability", "interleave"])
+def test_more_ranks_than_there_are_labels_cost_nothing(fitted: Tagger, order: Any) -> None:
+    found = fitted.in_order(order).rank(["lighthouses"], 99_999_999_999)
+    assert found.ids.shape == (1, MOST_PADDED)
 
 
 def test_texts_that_say_nothing(fitted: Tagger, readers: Tagger) -> None:

@@ -102,7 +102,7 @@ class Tagger(Method):
         if model.order == "probability" or model.blend_ is None:
             return Method.rank(model, texts, k)
         found = Method.rank(model, texts, max(k, DEPTH))
-        return interleaved(found, model.counts_, model.blend_.rare_weight, k)
+        return interleaved(found, model.counts_, model.blend_.rare_weight, min(k, found.k))
 
     def in_order(self, order: Order) -> Self:
         """A model with what this one has learned, and another order of its rankings."""
