@@ -62,6 +62,9 @@ def in_child(work):
 """
 
 
+ROOT = Path(__file__).parents[1]
+
+
 def dataset() -> Dataset:
     labels = LabelSet.of([Label(word, word.title()) for word in WORDS])
     return Dataset(Documents.of(TEXTS), labels, pairs_from_lists([[i % 10, i // 3] for i in range(30)], 10))
@@ -89,6 +92,9 @@ def run(script: str, model: Path, tmp_path: Path, **environment: str) -> list[st
     file = tmp_path / "script.py"
     file.write_text(BEGIN + textwrap.dedent(script), encoding="utf-8")
     here = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    here["PYTHONPATH"] = os.pathsep.join(
+        [str(ROOT), *filter(None, [here.get("PYTHONPATH")])]
+    )  # scripts read these tests
     threads = {"EVERYLABEL_THREADS": "2", "OMP_NUM_THREADS": "2", "EVERYLABEL_CACHE": str(model.parent / "cache")}
     command = [sys.executable, "-W", "ignore", str(file), str(model)]
     done = subprocess.run(
