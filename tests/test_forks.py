@@ -94,7 +94,7 @@ def run(script: str, model: Path, tmp_path: Path, **environment: str) -> list[st
     here = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
     here["PYTHONPATH"] = os.pathsep.join(
         [str(ROOT), *filter(None, [here.get("PYTHONPATH")])]
-    )  # scripts read these tests
+    )
     threads = {"EVERYLABEL_THREADS": "2", "OMP_NUM_THREADS": "2", "EVERYLABEL_CACHE": str(model.parent / "cache")}
     command = [sys.executable, "-W", "ignore", str(file), str(model)]
     done = subprocess.run(
