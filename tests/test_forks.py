@@ -92,9 +92,7 @@ def run(script: str, model: Path, tmp_path: Path, **environment: str) -> list[st
     file = tmp_path / "script.py"
     file.write_text(BEGIN + textwrap.dedent(script), encoding="utf-8")
     here = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
-    here["PYTHONPATH"] = os.pathsep.join(
-        [str(ROOT), *filter(None, [here.get("PYTHONPATH")])]
-    )
+    here["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [here.get("PYTHONPATH")])])
     threads = {"EVERYLABEL_THREADS": "2", "OMP_NUM_THREADS": "2", "EVERYLABEL_CACHE": str(model.parent / "cache")}
     command = [sys.executable, "-W", "ignore", str(file), str(model)]
     done = subprocess.run(
