@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,16 @@ def data_parser(description: str | None) -> argparse.ArgumentParser:
     made = plain_parser(description)
     made.add_argument("--data", help="folder with the data sets (or EVERYLABEL_DATA)")
     return made
+
+
+def chosen_conditions(description: str | None, conditions: Iterable[str]) -> tuple[Path, list[str]]:
+    """The folder of the data, and which conditions are asked for by --only; what is measured has a cache of its own."""
+    parser = data_parser(description)
+    parser.add_argument("--only", nargs="*", default=list(conditions))
+    arguments = parser.parse_args()
+    folder = data_folder(arguments.data)
+    use_own_cache()
+    return folder, arguments.only
 
 
 def plain_parser(description: str | None) -> argparse.ArgumentParser:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from benchmarks.record import read_result, write_result
-from benchmarks.run.command import data_folder, data_parser, use_own_cache
+from benchmarks.run.command import chosen_conditions
 from benchmarks.run.prior import PARTS, SOURCES, asked_of, kept, learned
 from benchmarks.run.shown import load_train, some
 from benchmarks.run.tagger import ranked
@@ -30,13 +30,9 @@ TESTED = 1_000  # dev documents
 
 
 def main() -> None:
-    parser = data_parser(__doc__)
-    parser.add_argument("--only", nargs="*", default=list(CONDITIONS))
-    arguments = parser.parse_args()
-    folder = data_folder(arguments.data)
-    use_own_cache()
+    folder, asked = chosen_conditions(__doc__, CONDITIONS)
     found: dict[str, Any] = (read_result("few-pairs") or {}).get("conditions", {})
-    for name in arguments.only:
+    for name in asked:
         if name not in found:
             found[name] = run(folder, *CONDITIONS[name])
             print(name, found[name], flush=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.record import read_result, write_result
-from benchmarks.run.command import data_folder, data_parser, use_own_cache
+from benchmarks.run.command import chosen_conditions
 from benchmarks.run.debian import FOLDER
 from benchmarks.run.fitting import fit
 from benchmarks.run.shown import load_train, some
@@ -45,12 +45,8 @@ TESTED = 2_000  # test documents
 
 
 def main() -> None:
-    parser = data_parser(__doc__)
-    parser.add_argument("--only", nargs="*", default=list(CONDITIONS))
-    arguments = parser.parse_args()
-    folder = data_folder(arguments.data)
-    use_own_cache()
-    chosen = {name: CONDITIONS[name] for name in arguments.only}
+    folder, asked = chosen_conditions(__doc__, CONDITIONS)
+    chosen = {name: CONDITIONS[name] for name in asked}
     found: dict[str, Any] = (read_result("tagger-conditions") or {}).get("conditions", {})
     for name, spec in chosen.items():
         place = next((at for at in (folder / spec["data"], FOLDER / spec["data"]) if at.is_dir()), None)

@@ -8,7 +8,7 @@ import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import pytest
 from tests.cli.conftest import LABELS, TEST, Run, write_data, write_lines
@@ -21,26 +21,13 @@ from everylabel.methods.base import Method, State
 from everylabel.metrics.scores import percent
 from everylabel.report.page import SECTIONS, SHOWN, SHOWN_BY_BAND
 from everylabel.run import Run as WorkRun
+from everylabel.tagger.explain import Evidence
+from everylabel.tagger.tags import Tag
 from everylabel.text.views import Views
 from everylabel.types import Ranking
 
 UGLY = HOSTILE.replace("\ud800", "")  # half a surrogate pair is refused when data are read
 BANDS = ("head", "middle", "tail", "unseen")
-
-
-class Evidence(NamedTuple):
-    kind: str
-    text: str
-    weight: float
-    source: str
-
-
-class Tag(NamedTuple):
-    id: str
-    name: str
-    probability: float
-    band: str
-    evidence: list[Evidence]
 
 
 class Plan:
