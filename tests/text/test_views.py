@@ -287,8 +287,12 @@ class Seen:
 
         patch.setattr(Views, "__init__", watched)
 
-    @property
-    def alive(self) -> list[Views]:
+    def alive_after(self, work: Callable[[], object]) -> list[Views]:
+        """Done a second time: a kernel that is compiled on first use leaves cycles behind, with the caller in them."""
+        work()
+        gc.collect()
+        self.all.clear()
+        work()
         return [views for ref in self.all if (views := ref()) is not None]
 
 
@@ -318,26 +322,25 @@ def tagger(train: Dataset, tiny_folder: Path, cache: Path) -> Iterator[Tagger]:
 
 
 def test_nothing_is_kept_of_what_is_ranked(tagger: Tagger, train: Dataset, seen: Seen) -> None:
-    tagger.rank(train.documents.subset(range(5)), 5)
-    tagger.tag(train.documents.texts[:1], 3)
-    assert len(seen.all) > 2
-    assert not seen.alive
+    assert not seen.alive_after(lambda: tagger.rank(train.documents.subset(range(5)), 5))
+    assert not seen.alive_after(lambda: tagger.tag(train.documents.texts[:1], 3))
+    assert seen.all
 
 
 def test_nothing_is_kept_of_what_is_ranked_in_parts(train: Dataset, seen: Seen, static: EncoderConfig) -> None:
-    method = Xml0(base="knn", search="greedy", label_encoder="", encoder=static).fit(train)
-    assert not seen.alive  # nor of what was fitted
+    method = Xml0(base="knn", search="greedy", label_encoder="", encoder=static)
+    assert not seen.alive_after(lambda: method.fit(train))
     many = Documents.of(train.documents.texts * 3)  # more than are scored at a time
-    method.rank(many, 5)
-    assert not seen.alive
+    assert not seen.alive_after(lambda: method.rank(many, 5))
+    assert seen.all
 
 
 def test_nothing_is_kept_of_what_is_fitted(train: Dataset, seen: Seen) -> None:
-    tagger = Tagger(experts=("tfidf", "knn", "zestxml")).fit(train)
+    tagger = Tagger(experts=("tfidf", "knn", "zestxml"))
+    assert not seen.alive_after(lambda: tagger.fit(train))
     assert len(seen.all) > 5
-    assert not seen.alive
-    tagger.learn([(train.documents.texts[0], [train.labels[0].id])])
-    assert not seen.alive
+    assert not seen.alive_after(lambda: tagger.learn([(train.documents.texts[0], [train.labels[0].id])]))
+    assert seen.all
 
 
 def test_nothing_is_kept_of_an_error(seen: Seen) -> None:
@@ -347,18 +350,21 @@ def test_nothing_is_kept_of_an_error(seen: Seen) -> None:
         )
     )
     bag = Documents(["0"], [""], [""], csr_matrix([[1.0]]))
-    with pytest.raises(DataError, match="bag of words"):
-        knn.rank(bag, 1)
-    assert not seen.alive
+
+    def refused() -> None:
+        with pytest.raises(DataError, match="bag of words"):
+            knn.rank(bag, 1)
+
+    assert not seen.alive_after(refused)
+    assert seen.all
 
 
 def test_nothing_is_kept_of_a_bag_of_words(seen: Seen) -> None:
     features = csr_matrix(np.eye(4, dtype=np.float32))
     bag = Documents(list("abcd"), [""] * 4, [""] * 4, features)
     labels = everylabel.LabelSet.of(everylabel.Label(str(i), f"label {i}") for i in range(4))
-    method = everylabel.method("zestxml").fit(Dataset(bag, labels, features))
-    method.rank(bag, 2)
-    assert not seen.alive
+    assert not seen.alive_after(lambda: everylabel.method("zestxml").fit(Dataset(bag, labels, features)).rank(bag, 2))
+    assert seen.all
 
 
 # --- a tagger
