@@ -277,9 +277,9 @@ def test_what_was_learned_is_saved_and_the_old_one_is_as_it_was() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"lines": {key: [float("nan"), 0.0] for key in NOTHING_KNOWN}}, "a number of the blend"),
-        ({"lines": {key: ["1", 0.0] for key in NOTHING_KNOWN}}, "a number of the blend"),
-        ({"lines": {}}, "a line for each band"),
+        ({"curves": {key: [float("nan"), 1.0, 0.0] for key in NOTHING_KNOWN}}, "a number of the blend"),
+        ({"curves": {key: ["1", 1.0, 0.0] for key in NOTHING_KNOWN}}, "a number of the blend"),
+        ({"curves": {}}, "a curve for each band"),
         ({"rare_weight": float("inf")}, "a number of the blend"),
         ({"rare_weight": 1e300}, "a number of the blend"),
         ({"n_documents": -1}, "documents of the blend"),

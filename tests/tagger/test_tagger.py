@@ -78,7 +78,7 @@ def test_how_often_new_labels_come_is_learned_from_dev_documents(corpus: Any) ->
     often, seldom = (Tagger(experts=SMALL).fit(train, dev) for dev in (test, never))
     assert often.blend_ is not None
     assert seldom.blend_ is not None
-    difference = often.blend_.levels.lines["unseen"].level - seldom.blend_.levels.lines["unseen"].level
+    difference = often.blend_.levels.curves["unseen"].level - seldom.blend_.levels.curves["unseen"].level
     assert difference > 1
 
 

@@ -112,9 +112,9 @@ def _tell(done: FitResult, output: Path) -> None:
         f"in {spoken_seconds(done.seconds)}; wrote {output}"
     )
     if is_tagger(model):
-        learned = model.calibration_ is not None and model.calibration_.learned
-        prior = "probabilities as other corpora have them: labelled documents would make them better"
-        state = "not calibrated" if model.calibration_ is None else "calibrated" if learned else prior
+        state = "not calibrated" if model.calibration_ is None else "calibrated"
+        if model.knows_other_corpora_only:
+            state = "probabilities as other corpora have them: labelled documents would make them better"
         note(f"its experts: {', '.join(model.experts_)}; its scores are {state}")
     if done.calibration is not None:
         note(done.calibration.remark)

@@ -44,8 +44,8 @@ class Calibration:
         return cls(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
 
     @property
-    def learned(self) -> bool:
-        """From documents of the user's: not `as_it_is`."""
+    def changes(self) -> bool:
+        """Something: it is not `as_it_is`."""
         return not np.array_equal(self.scores, self.probabilities)
 
     @classmethod
@@ -89,6 +89,8 @@ class Calibration:
         """The same labels in the same order, with probabilities. O(n k log knots)."""
         from everylabel.methods.kernels import keep_order
 
+        if not self.changes:
+            return ranking
         found = self.probability(ranking.scores)
         keep_order(found, ranking.scores)  # float32 may run out of digits, and equal scores are in the order of ids
         return Ranking(ranking.ids, found)

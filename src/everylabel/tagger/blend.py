@@ -22,7 +22,7 @@ from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.tagger.blending_set import BlendingSet
 from everylabel.tagger.candidates import EXPERT_COLUMNS, PRIOR, SHARED_COLUMNS, CandidateTable
-from everylabel.tagger.probability import NOTHING_KNOWN, Levels, Line, fit_levels
+from everylabel.tagger.probability import NOTHING_KNOWN, Curve, Levels, fit_levels
 from everylabel.tagger.trees import Trees
 from everylabel.types import FloatArray, LongArray, Ranking
 from everylabel.vectors import logistic
@@ -81,7 +81,7 @@ class Blend:
 
     def state(self) -> dict[str, Any]:
         plain = {
-            "lines": {name: list(line) for name, line in self.levels.lines.items()},
+            "curves": {name: list(curve) for name, curve in self.levels.curves.items()},
             "rare_weight": self.rare_weight,
             "gains": self.gains,
             "n_documents": self.n_documents,
@@ -92,15 +92,15 @@ class Blend:
     @classmethod
     def restored(cls, state: dict[str, Any]) -> Blend:
         about, trees = state["about"], strip_prefix(state, "trees")
-        levels = Levels({name: Line(*line) for name, line in about["lines"].items()})
+        levels = Levels({name: Curve(*curve) for name, curve in about["curves"].items()})
         read: dict[str, Any] = {"trees": Trees.restored(trees)} if trees else {}
         numbers = {key: about[key] for key in ("rare_weight", "gains", "n_documents")}
         return cls(levels=levels, **numbers, **read)
 
     def check(self, n_columns: int) -> None:
         """Of one that was restored: numbers, so that nothing is ranked by NaN."""
-        checks.require(set(self.levels.lines) == set(NOTHING_KNOWN), "a blend without a line for each band")
-        numbers = (value for line in self.levels.lines.values() for value in line)
+        checks.require(set(self.levels.curves) == set(NOTHING_KNOWN), "a blend without a curve for each band")
+        numbers = (value for curve in self.levels.curves.values() for value in curve)
         for value in (*numbers, self.rare_weight):
             checks.number(value, "a number of the blend", -LARGEST, LARGEST)
         checks.require(isinstance(self.gains, dict), "gains must be a table")

@@ -1,15 +1,16 @@
 """From a blend's margins to probabilities: how often such suggestions were right in documents that were held out.
 
 The trees' margins are log odds of rehearsals. What they are worth differs with how often a label was seen: each band
-has a straight line of its own from margins to log odds, drawn to that of all seen labels where there is little to learn
-from. Labels that nobody has used were not hidden, and are far less frequent than those that were: the slope of their
-line is that of hidden labels, its level is by how often a held-out document has such a label. That happens seldom, so
-that few documents say little about it; but labels that were used just once say it too (Good, "The population
-frequencies of species and the estimation of population parameters", 1953, after Turing): each was a label that nobody
-had used before its document came, so that n1 of them in N documents make n1 / N such pairs a document. A label that is
-added later is taken for as frequent as the hidden ones: somebody wants to use it.
-Lines are learned from the best labels of a document, seen and unseen: those that users look at.
-Cost: O(rows) a line.
+has a curve of its own from margins to log odds, drawn to that of all seen labels where there is little to learn from
+(beta calibration: Kull, Silva Filho and Flach, 2017; one slope where a label is improbable, another where it is
+probable, a level). Labels that nobody has used were not hidden, and are far less frequent than those that were: the
+slopes of their curve are those of hidden labels, its level is by how often a held-out document has such a label. That
+happens seldom, so that few documents say little about it; but labels that were used just once say it too (Good, "The
+population frequencies of species and the estimation of population parameters", 1953, after Turing): each was a label
+that nobody had used before its document came, so that n1 of them in N documents make n1 / N such pairs a document. A
+label that is added later is taken for as frequent as the hidden ones: somebody wants to use it.
+Curves are learned from the best labels of a document, seen and unseen: those that users look at.
+Cost: O(rows) a curve.
 """
 
 from __future__ import annotations
@@ -31,61 +32,69 @@ Doubles = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 SEEN_BANDS = tuple(band for band in BANDS if band != "unseen")
-BEST_SEEN, BEST_UNSEEN = 12, 10  # labels of a document that lines are learned from
+BEST_SEEN, BEST_UNSEEN = 12, 10  # labels of a document that curves are learned from
+LEAST_SLOPE = 0.05
 FEW_PAIRS = 10  # that say something about all
-SLOPE_PULL, LEVEL_PULL = 20.0, 5.0  # of a band's line towards that of all: as if so many hits had been seen there
+PULL = (20.0, 20.0, 5.0)  # of a band's curve towards that of all: as if so many hits had been seen there
 
 
-class Line(NamedTuple):
-    """From margins to log odds."""
+class Curve(NamedTuple):
+    """From margins to log odds: rising by `low` far below 0, by `high` far above."""
 
-    slope: float = 1.0
+    low: float = 1.0
+    high: float = 1.0
     level: float = 0.0
 
     def of(self, margins: Doubles) -> Doubles:
-        return self.slope * margins + self.level
+        found: Doubles = bent(margins) @ np.array(self)
+        return found
 
 
-AS_THEY_ARE = Line()
-NOTHING_KNOWN = {**dict.fromkeys(SEEN_BANDS, AS_THEY_ARE), "unseen": Line(1.0, -1.0), "added": AS_THEY_ARE}
+def bent(margins: Doubles) -> Doubles:
+    """(n, 3): what a curve is a sum of. The logarithms of both probabilities, whose difference is the margin, and 1."""
+    return np.stack([-np.logaddexp(0, -margins), np.logaddexp(0, margins), np.ones(len(margins))], axis=1)
+
+
+AS_THEY_ARE = Curve()
+NOTHING_KNOWN = {**dict.fromkeys(SEEN_BANDS, AS_THEY_ARE), "unseen": Curve(level=-1.0), "added": AS_THEY_ARE}
 
 
 @dataclass(frozen=True)
 class Levels:
-    """A line for each band, and for labels that were added after the fit."""
+    """A curve for each band, and for labels that were added after the fit."""
 
-    lines: Mapping[str, Line] = field(default_factory=lambda: dict(NOTHING_KNOWN))
+    curves: Mapping[str, Curve] = field(default_factory=lambda: dict(NOTHING_KNOWN))
 
     def log_odds(self, margins: Doubles, counts: LongArray) -> Doubles:
         """`counts`: of each candidate's label; ADDED of one that came after the fit."""
         found = np.empty(len(margins))
-        for name, line in self.lines.items():
+        for name, curve in self.curves.items():
             rows = counts == ADDED if name == "added" else in_band(counts, name)
-            found[rows] = line.of(margins[rows])
+            found[rows] = curve.of(margins[rows])
         return found
 
 
 def fit_levels(data: BlendingSet, hits: Mask, margins: Doubles, counts: LongArray, unseen_rate: float) -> Levels:
     """`counts`: training documents of each label in all data; `unseen_rate`: of rate_of_unseen."""
     unseen, documents = data.counts == 0, data.table.documents
-    lines = dict(NOTHING_KNOWN)
+    curves = dict(NOTHING_KNOWN)
     seen = best_rows(documents, margins, ~unseen, BEST_SEEN)
-    of_all = fitted_line(margins[seen], hits[seen])
+    of_all = fitted_curve(margins[seen], hits[seen])
     for band in SEEN_BANDS:
         rows = seen & in_band(data.counts, band)
-        lines[band] = fitted_line(margins[rows], hits[rows], of_all, (SLOPE_PULL, LEVEL_PULL))
-    lines["added"] = of_all
+        curves[band] = fitted_curve(margins[rows], hits[rows], of_all, PULL)
+    curves["added"] = of_all
     if unseen.any():
         hidden = best_rows(documents, margins, data.hidden, BEST_UNSEEN)
-        lines["added"] = fitted_line(margins[hidden], hits[hidden]) if hits[hidden].any() else of_all
+        curves["added"] = fitted_curve(margins[hidden], hits[hidden]) if hits[hidden].any() else of_all
         natural = best_rows(documents, margins, unseen & ~data.hidden, BEST_UNSEEN)
-        start = levelled(lines["added"], margins[natural], float(hits[natural].sum()))
-        slope = fitted_line(margins[natural], hits[natural], start, (SLOPE_PULL, LEVEL_PULL))
+        start = levelled(curves["added"], margins[natural], float(hits[natural].sum()))
+        slope = fitted_curve(margins[natural], hits[natural], start, PULL)
         unused = unseen & ~data.hidden & (counts[data.table.labels] == 0)
         shown = best_rows(documents, margins, unused, BEST_UNSEEN)
         n_expected = unseen_rate * data.table.n_documents * share_found(data, hits, natural, hidden)
-        lines["unseen"] = levelled(slope, margins[shown], n_expected)
-    return Levels(lines)
+        curves["unseen"] = levelled(slope, margins[shown], n_expected)
+    return Levels(curves)
 
 
 def best_rows(documents: LongArray, margins: Doubles, among: Mask, n: int) -> Mask:
@@ -124,34 +133,33 @@ def share_found(data: BlendingSet, hits: Mask, natural: Mask, hidden: Mask) -> f
     return (float(hits[natural].sum()) + FEW_PAIRS * of_hidden) / (n_pairs + FEW_PAIRS)
 
 
-def fitted_line(
-    margins: Doubles, hits: Mask, towards: Line = AS_THEY_ARE, pull: tuple[float, float] = (1.0, 0.01)
-) -> Line:
-    """Logistic regression on one number, a little drawn to another line; never falling. O(rows)."""
+def fitted_curve(
+    margins: Doubles, hits: Mask, towards: Curve = AS_THEY_ARE, pull: tuple[float, float, float] = (1.0, 1.0, 0.01)
+) -> Curve:
+    """Logistic regression on `bent` margins, a little drawn to another curve; never falling. O(rows)."""
     from scipy.optimize import minimize
     from scipy.special import log_expit
 
     if not len(hits):
         return towards
-    signs = np.where(hits, 1.0, -1.0)
+    signs, parts = np.where(hits, 1.0, -1.0), bent(margins)
     centre, pulls = np.array(towards), np.array(pull)
 
-    def loss(line: Doubles) -> tuple[float, Doubles]:
-        odds = signs * (line[0] * margins + line[1])
+    def loss(curve: Doubles) -> tuple[float, Doubles]:
+        odds = signs * (parts @ curve)
         force = -signs * logistic(-odds)
-        value = -log_expit(odds).sum() + float(pulls @ (line - centre) ** 2)
-        return float(value), np.array([force @ margins, force.sum()]) + 2 * pulls * (line - centre)
+        value = -log_expit(odds).sum() + float(pulls @ (curve - centre) ** 2)
+        return float(value), force @ parts + 2 * pulls * (curve - centre)
 
-    found = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=[(0.05, None), (None, None)])
-    return Line(float(found.x[0]), float(found.x[1]))
+    found = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=[(LEAST_SLOPE, None)] * 2 + [(None, None)])
+    return Curve(*found.x.tolist())
 
 
-def levelled(line: Line, margins: Doubles, n_hits: float) -> Line:
-    """The line moved up or down until it expects as many hits; half a hit is added to both."""
+def levelled(curve: Curve, margins: Doubles, n_hits: float) -> Curve:
+    """The curve moved up or down until it expects as many hits; half a hit is added to both."""
     if not len(margins):
-        return line
-    level = line.level
+        return curve
+    odds, up = curve.of(margins), 0.0
     for _ in range(30):
-        expected = float(logistic(line.slope * margins + level).sum())
-        level += np.log((n_hits + 0.5) / (expected + 0.5))
-    return Line(line.slope, float(np.clip(level, line.level - 8, line.level + 3)))
+        up += np.log((n_hits + 0.5) / (float(logistic(odds + up).sum()) + 0.5))
+    return curve._replace(level=curve.level + float(np.clip(up, -8, 3)))

@@ -150,6 +150,12 @@ class Tagger(Method):
     def _evidence(self, views: Views, label: int) -> list[Evidence]:
         return evidence(self.experts_, views, label, self.training_)
 
+    @property
+    def knows_other_corpora_only(self) -> bool:
+        """Probabilities are those of other corpora: there was no labelled document to learn them from."""
+        own = self.calibration_ is not None and self.calibration_.changes
+        return self.blend_ is None and self.prior_ is not None and not own
+
     def history(self) -> list[dict[str, Any]]:
         """What changed when: the fit, labels that came and went, pairs that were learned."""
         return [dict(event) for event in self.model_.history_]
@@ -296,8 +302,8 @@ class Tagger(Method):
         self.blend_, ranking = learn(data, dataset.counts, rate, column_names(names), self.random_state, run)
         truth = data.truth_without_hidden
         if np.isfinite(ranking.scores).any() and truth.nnz:
-            self.calibration_ = Calibration.learn(ranking, truth)
-            weight = best_rare_weight(self.calibration_.apply(ranking), truth, dataset.counts, len(dataset))
+            self.calibration_ = Calibration.as_it_is()  # the blend's levels are learned from the same documents
+            weight = best_rare_weight(ranking, truth, dataset.counts, len(dataset))
             self.blend_ = replace(self.blend_, rare_weight=weight)
 
     def _settings(self, choice: Choice) -> dict[str, Any]:

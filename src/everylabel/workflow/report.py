@@ -188,11 +188,11 @@ def floor_of(model: Method) -> Popularity:
 
 
 def _calibration_remark(model: Method) -> str:
-    if model.calibration_ is not None and not model.calibration_.learned:
+    if is_tagger(model) and model.knows_other_corpora_only:
         return "There were no labelled documents: the scores are probabilities as other corpora have them."
     if model.calibration_ is not None:
         return "The scores were turned into probabilities on held-out documents."
-    if hasattr(model, "experts_"):
+    if is_tagger(model):
         return ""
     return "The scores of this model were not calibrated: they rank, and need not be probabilities."
 
