@@ -10,7 +10,6 @@ import re
 from benchmarks.record import RESULTS
 from benchmarks.tables import (
     hostile,
-    hostile_writers,
     house,
     languages,
     many_labels,
@@ -34,7 +33,6 @@ _MODULES = (
     many_labels,
     house,
     hostile,
-    hostile_writers,
 )
 PAGES = tuple(module.PAGE for module in _MODULES)
 

@@ -1,4 +1,4 @@
-"""A few of the hostile trials of writers; all of them are on results/pages/hostile-writers.md."""
+"""A few of the hostile trials of writers; all of them are on results/pages/hostile.md."""
 
 from __future__ import annotations
 
