@@ -30,6 +30,7 @@ from benchmarks.run.watch import Aloud, peak_gb, size_mb
 
 if TYPE_CHECKING:
     from everylabel.data import Dataset, Documents
+    from everylabel import Tagger
     from everylabel.methods.base import Method
     from everylabel.types import Csr, LongArray, Ranking
 
@@ -184,12 +185,12 @@ def unseen_pairs(train: Dataset, dev: Dataset | None, test: Dataset) -> dict[str
     return {"guessed": round(rate_of_unseen(*about, None), 5), "learned": round(learned, 5), "test": round(really, 5)}
 
 
-def placed(tagger: Any) -> dict[str, Any]:
+def placed(tagger: Tagger) -> dict[str, Any]:
     if tagger.blend_ is None:
         return {}
     best = sorted(tagger.blend_.gains.items(), key=lambda gain: -gain[1])[:15]
-    lines = {name: [round(value, 3) for value in line] for name, line in tagger.blend_.levels.lines.items()}
-    return {"rare_weight": tagger.blend_.rare_weight, "lines": lines, "gains": dict(best)}
+    curves = {name: [round(value, 3) for value in curve] for name, curve in tagger.blend_.levels.curves.items()}
+    return {"rare_weight": tagger.blend_.rare_weight, "curves": curves, "gains": dict(best)}
 
 
 def speed(tagger: Any, test: Dataset) -> dict[str, Any]:
