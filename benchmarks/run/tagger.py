@@ -29,8 +29,8 @@ from benchmarks.run.shown import keep_ranking, load_train, with_dropped_labels
 from benchmarks.run.watch import Aloud, peak_gb, size_mb
 
 if TYPE_CHECKING:
-    from everylabel.data import Dataset, Documents
     from everylabel import Tagger
+    from everylabel.data import Dataset, Documents
     from everylabel.methods.base import Method
     from everylabel.types import Csr, LongArray, Ranking
 
