@@ -224,3 +224,12 @@ def test_json_that_is_hostile(line: bytes, tmp_path: Path) -> None:
         load_dataset(file)
     assert len(str(error.value)) < 500
     assert load_dataset(file, on_bad_row="skip").documents.texts == ["fine"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-NaN8", "utf-32", "idna", "hex", "x" * 500])
+def test_an_encoding_that_nobody_knows_is_a_refusal(tmp_path: Path, encoding: str) -> None:
+    """Or entities would be hidden behind it: rdflib reads on as UTF-8."""
+    file = tmp_path / "vocabulary.rdf"
+    file.write_text(f'<?xml version="1.0" encoding="{encoding}"?>\n<!DOCTYPE a [<!ENTITY b "&c;&c;">]>\n<a>&b;</a>\n')
+    with pytest.raises(DataError, match=r"vocabulary\.rdf: (XML in an encoding|expected SKOS)"):
+        load_labels(file)

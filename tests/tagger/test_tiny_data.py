@@ -19,7 +19,9 @@ from everylabel.methods.traits import Traits
 from everylabel.methods.words.popularity import Popularity
 from everylabel.registry import METHODS, register
 from everylabel.run import Run
+from everylabel.tagger.candidates import EXPERT_COLUMNS
 from everylabel.tagger.tagger import Tagger
+from everylabel.text.views import Views
 
 NAMED = LabelSet.of(
     [Label("sea", "Seafaring"), Label("rail", "Railways"), Label("sky", "Aviation"), Label("new", "Gardens")]
@@ -163,3 +165,16 @@ def test_an_interrupt_is_none(failing: type[Failing], monkeypatch: pytest.Monkey
     monkeypatch.setattr(failing, "error", KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
         Tagger(experts=("tfidf", "failing")).fit(TINY["three documents"])
+
+
+def test_a_mean_of_ranks_does_not_count_the_words_of_a_title_twice() -> None:
+    """Trees learn what a title is worth; without them it would count as much as the text that it is a part of."""
+    labels = LabelSet.of([Label(f"{i}", f"word{i}") for i in range(40)])
+    texts = [f"word{i % 40} word{(i + 7) % 40}. And more of it" for i in range(120)]
+    data = Dataset(Documents.of(texts), labels, pairs_from_lists([[i % 40] for i in range(120)], 40), name="titles")
+    opinions = {}
+    for n in (30, 120):
+        tagger = Tagger(experts=("tfidf", "knn")).fit(data.subset(range(n)))
+        assert tagger.blend_ is not None
+        opinions[tagger.blend_.trees is not None] = tagger.model_._table(Views.of(texts[:3])).columns.shape[1]
+    assert opinions[True] - opinions[False] == len(EXPERT_COLUMNS)

@@ -111,6 +111,10 @@ class Blend:
             self.trees.check(n_columns)
 
 
+def enough_for_trees(data: BlendingSet) -> bool:
+    return data.table.n_documents >= LEAST_DOCUMENTS and int(data.hits.sum()) >= LEAST_HITS
+
+
 def starts(table: CandidateTable) -> Doubles:
     """All there is without trees, and what breaks their ties: the mean of the logarithms of the experts' ranks."""
     return -table.shared("mean rank").astype(np.float64)
@@ -144,7 +148,7 @@ def learn(
     """
     margins, hits = without_trees(data.table), data.hits
     blend = Blend(n_documents=data.table.n_documents)
-    if data.table.n_documents >= LEAST_DOCUMENTS and hits.sum() >= LEAST_HITS:
+    if enough_for_trees(data):
         with run.task("blend", 3) as advance:
             margins, rounds = cross_fitted(data, hits, seed, advance)
             booster = _learned_trees(data, hits, np.arange(data.table.n_documents), rounds, seed)

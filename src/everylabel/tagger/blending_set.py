@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, vstack
 
 from everylabel.data.splits import of_labels, ranks
-from everylabel.tagger.candidates import CandidateTable, lengths_of_names, tabulated
+from everylabel.tagger.candidates import PRIOR, CandidateTable, lengths_of_names, tabulated
 from everylabel.tagger.experts import ranks_unseen
 from everylabel.tagger.rehearsal import Rehearsal
 from everylabel.types import Csr, LongArray, Ranking
@@ -54,3 +54,16 @@ def blending_set(one: Rehearsal, rankings: Mapping[str, Ranking]) -> BlendingSet
     without_hidden = of_labels(truth, one.hidden, keep=False)
     n_unseen = int((counts[truth.indices] == 0).sum())
     return BlendingSet(table, counts[table.labels], hidden[table.labels], truth, without_hidden, n_unseen)
+
+
+def joined_set(
+    rehearsed: Sequence[Rehearsal], rankings: Sequence[Mapping[str, Ranking]], names: Sequence[str]
+) -> BlendingSet:
+    """The candidates of all rehearsals, by these opinions and, where it is there, the prior's."""
+    wanted = (*names, PRIOR)
+    return BlendingSet.joined(
+        [
+            blending_set(one, {name: found[name] for name in wanted if name in found})
+            for one, found in zip(rehearsed, rankings, strict=True)
+        ]
+    )

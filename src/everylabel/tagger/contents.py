@@ -33,4 +33,4 @@ def check_contents(model: Tagger, n_labels: int) -> None:
     if model.prior_ is not None:
         model.prior_.check(model.experts_.values())
     if model.blend_ is not None:
-        model.blend_.check(len(column_names(opinion_names(list(model.experts_), texts=True))))
+        model.blend_.check(len(column_names(opinion_names(list(model.experts_), titles=True))))

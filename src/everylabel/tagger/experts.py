@@ -44,13 +44,15 @@ def why_unfitted(error: Exception) -> str:
     return f"cannot be fitted on these data ({' '.join(what.split())[:MOST_SAID]})"
 
 
-def opinions(experts: Mapping[str, Method], views: Views, prior: Prior | None = None) -> dict[str, Ranking]:
+def opinions(
+    experts: Mapping[str, Method], views: Views, prior: Prior | None = None, *, titles: bool = True
+) -> dict[str, Ranking]:
     """What each expert says, in the order of `opinion_names`, and last what the prior makes of the parts of one of
-    them. Each reads what the others have read.
+    them. Each reads what the others have read. `titles`: words of the title alone, too.
 
     Side by side, each on one core: a single text has little in it that two cores could share.
     """
-    names = opinion_names(list(experts), views.documents.features is None)
+    names = opinion_names(list(experts), titles and views.documents.features is None)
     reader = None if prior is None else prior.reader(experts.values())
 
     def ask(name: str) -> Ranking:
@@ -64,8 +66,8 @@ def opinions(experts: Mapping[str, Method], views: Views, prior: Prior | None = 
     return dict(zip(names, work_together(ask, names), strict=True))
 
 
-def opinion_names(experts: Sequence[str], texts: bool) -> list[str]:
-    return [*experts, *([TITLES] if texts and WORDS in experts else [])]
+def opinion_names(experts: Sequence[str], titles: bool) -> list[str]:
+    return [*experts, *([TITLES] if titles and WORDS in experts else [])]
 
 
 def ranks_unseen(opinions: Sequence[str]) -> list[bool]:

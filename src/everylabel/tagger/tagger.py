@@ -32,9 +32,9 @@ from everylabel.methods.words.neighbours import NearestNeighbours
 from everylabel.parallel import n_threads, work_together
 from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
-from everylabel.tagger.blend import Blend, learn
-from everylabel.tagger.blending_set import BlendingSet, blending_set
-from everylabel.tagger.candidates import ADDED, PRIOR, CandidateTable, column_names, lengths_of_names, tabulated
+from everylabel.tagger.blend import Blend, enough_for_trees, learn
+from everylabel.tagger.blending_set import BlendingSet, joined_set
+from everylabel.tagger.candidates import ADDED, CandidateTable, column_names, lengths_of_names, tabulated
 from everylabel.tagger.clock import Clock
 from everylabel.tagger.contents import check_contents
 from everylabel.tagger.cut import cut
@@ -289,15 +289,14 @@ class Tagger(Method):
         rankings: list[dict[str, Ranking]],
         run: Run,
     ) -> None:
-        names = opinion_names(list(self.experts_), dataset.documents.features is None)
-        parts = [
-            blending_set(one, {name: found[name] for name in (*names, PRIOR) if name in found})
-            for one, found in zip(rehearsed, rankings, strict=True)
-        ]
-        if not parts:
+        if not rehearsed:
             self.blend_ = Blend()
             return
-        data = BlendingSet.joined(parts)
+        names = opinion_names(list(self.experts_), dataset.documents.features is None)
+        data = joined_set(rehearsed, rankings, names)
+        if not enough_for_trees(data):  # a mean of ranks would count words twice, and a title says less than its text
+            names = opinion_names(list(self.experts_), titles=False)
+            data = joined_set(rehearsed, rankings, names)
         rate = rate_of_unseen(dataset.counts, len(dataset), None if dev is None else dev.pairs)
         self.blend_, ranking = learn(data, dataset.counts, rate, column_names(names), self.random_state, run)
         truth = data.truth_without_hidden
@@ -330,7 +329,8 @@ class Tagger(Method):
         return table.ranking(self.blend_.scores(table, self.fitted_counts_), k)
 
     def _table(self, views: Views) -> CandidateTable:
-        found = opinions(self.experts_, views, self.prior_)
+        assert self.blend_ is not None
+        found = opinions(self.experts_, views, self.prior_, titles=self.blend_.trees is not None)
         return tabulated(found, ranks_unseen(list(found)), self.fitted_counts_, self.name_lengths_)
 
     def _with_labels(self, labels: LabelSet, first: int) -> None:

@@ -51,3 +51,5 @@ def check_entities(content: bytes, file: Path) -> None:
         parser.Parse(content, True)
     except (_FirstElementError, expat.ExpatError):
         return
+    except (LookupError, ValueError) as error:  # others may read on, and expand what was not looked at
+        raise DataError(f"{file}: XML in an encoding that is not known ({error}); write it as UTF-8") from None
