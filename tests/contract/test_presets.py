@@ -33,6 +33,7 @@ class Near(NearestNeighbours):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "paper": {"neighbours": 7, "tfidf": {"ngrams": 2, "sublinear": False}},
         "paper:eurlex-4k": {"tfidf": {"ngrams": 3}},
+        "paper:wiki10-31k": {},
     }
 
 
@@ -66,7 +67,8 @@ def test_every_preset_of_every_method_is_one_that_works(name: str, preset: str) 
 
 
 def test_a_data_set_s_preset_is_put_on_the_general_one() -> None:
-    paper, of_data = (everylabel.method("near", preset=name) for name in Near.presets)
+    paper, of_data, same = (everylabel.method("near", preset=name) for name in Near.presets)
+    assert same == paper
     assert config.changed(config.to_dict(paper), config.to_dict(Near())) == {
         "neighbours": 7,
         "tfidf.ngrams": 2,
@@ -108,7 +110,8 @@ def test_the_deviations_are_the_class_s_or_its_parent_s() -> None:
 def test_what_the_command_line_lists() -> None:
     shown = CliRunner().invoke(app, ["methods", "near"])
     assert shown.exit_code == 0
-    settings, paper, of_data, deviations = shown.stdout.split("\n\n")
+    settings, paper, of_data, same, deviations = shown.stdout.split("\n\n")
+    assert same == "preset paper:wiki10-31k: as paper"
     assert settings.startswith("near: nearest neighbours of a paper; needs labelled documents\nsetting")
     assert paper.splitlines()[0] == "preset paper"
     assert [line.split() for line in paper.splitlines()[2:]] == [

@@ -58,7 +58,7 @@ def one_sided(encoder: Encoder, label_side: Any, *, attention: bool, paper: bool
     method = OfDe(label_side=label_side, attention=attention, hard_negatives=2, learn=Learning(batch_size=4))
     side, linear = document_side(encoder, attention=attention), paper and label_side == "free"
     if paper:  # attention over all labels; free weights as linear classifiers
-        method = replace(method, shortlist=None, pooled_share=0.0, pair_sums=True)
+        method = replace(method, shortlist=0, pooled_share=0.0, pair_sums=True)
         side.linear_output = linear
     texts = encoder.tokenize(NAMES)
     vectors = np.eye(len(NAMES), encoder.dim, dtype=np.float32)

@@ -62,6 +62,9 @@ def _tell(method: type[Method], json: bool) -> None:
     for name, values in presets.items():
         general, of_data, _ = name.partition(":")
         print()
+        if not values:
+            print_line(f"preset {name}: as {general}")
+            continue
         print_line(f"preset {name}" + (f", beside what {general} sets" if of_data and general in presets else ""))
         rows = [(key, _shown(value), _shown(settings.get(key))) for key, value in values.items()]
         print_table(("setting", "value", "default"), rows, left=(0, 1, 2))

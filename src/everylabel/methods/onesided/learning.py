@@ -97,7 +97,7 @@ class Batches:
     def ranks(self, rng: np.random.Generator) -> LongArray:
         """Half of them the first ones, half at random from the rest of a shortlist: what attention will see."""
         n, last = self.method.hard_negatives, self.method.shortlist
-        if last is None:  # attention is asked for all labels of the batch
+        if not last:  # attention is asked for all labels of the batch
             return np.empty(0, np.int64)
         first = np.arange(min(n - n // 2, last))
         others = rng.choice(np.arange(len(first), last), min(n // 2, last - len(first)), replace=False)
@@ -165,7 +165,7 @@ class Learner:
         labels: Seen = both["labels"](batch.columns)
         prior = self.prior[torch.from_numpy(batch.columns.astype(np.int64))].to(labels.outputs.device)
         tokens, temperature, share = read.tokens, self.method.temperature, self.method.pooled_share
-        if tokens is not None and self.method.shortlist is None:
+        if tokens is not None and not self.method.shortlist:
             every = torch.arange(len(batch.columns), device=labels.outputs.device).expand(len(batch.truth), -1)
             logits = both["documents"].attended(tokens, labels, every) / temperature
             return self._parts("attention", logits, prior, batch)

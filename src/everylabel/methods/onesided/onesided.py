@@ -135,7 +135,7 @@ class OfDe(Method):
     pooled_share: float = 0.5  # of the pooled vector's cosine in a score with attention; 0: attention alone
     frequency_weight: float = 0.5  # of ln(1 + training documents) of a label, beside cosine / temperature
     rare_weight: float = 0.3  # how much of that is taken away again in a ranking; 0: as in training
-    shortlist: int | None = 200  # labels of a document that attention puts in order; None: all, by attention alone
+    shortlist: int = 200  # labels of a document that attention puts in order; 0: all, by attention alone
     index: IndexKind = "auto"
     evaluations: int = 0  # while training, into history_; above 0, documents and labels are held out for them
     held_out: float = 0.05  # share of the documents and of the labels
@@ -174,16 +174,17 @@ class OfDe(Method):
                 "output='linear' is for label_side='free', center=false and frequency_weight=0; "
                 f"got {self.label_side!r}, {self.center} and {self.frequency_weight}"
             )
-        if self.attention and self.shortlist is None and self.pooled_share > 0:
+        if self.attention and not self.shortlist and self.pooled_share > 0:
             raise ConfigError(f"attention without a shortlist needs pooled_share=0; got {self.pooled_share}")
         if self.temperature <= 0 or self.auxiliary < 0 or self.weight_decay < 0:
             raise ConfigError(
                 "temperature must be above 0, auxiliary and weight_decay 0 or more; "
                 f"got {self.temperature}, {self.auxiliary} and {self.weight_decay}"
             )
-        if (self.shortlist is not None and self.shortlist < 1) or self.most_labels < 1:
+        if self.shortlist < 0 or self.most_labels < 1:
             raise ConfigError(
-                f"shortlist and labels_per_batch must be at least 1; got {self.shortlist} and {self.most_labels}"
+                "shortlist must be 0 (all labels) or more, labels_per_batch at least 1; "
+                f"got {self.shortlist} and {self.most_labels}"
             )
         if self.hard_negatives < 0 or self.evaluations < 0 or self.frequency_weight < 0:
             raise ConfigError(

@@ -21,7 +21,7 @@ ALL: dict[str, Any] = {
 }
 FROZEN: dict[str, Any] = {"label_encoder": "Salesforce/SFR-Embedding-2_R", "auxiliary": 1.0}
 FREE: dict[str, Any] = {"output": "linear", "temperature": 1.0}
-ATTENTION: dict[str, Any] = {"shortlist": None, "pooled_share": 0.0}
+ATTENTION: dict[str, Any] = {"shortlist": 0, "pooled_share": 0.0}
 AMAZON_STEPS = 111_210  # 30 x 948,992 / 256: more than epochs alone would make of so many documents
 
 

@@ -40,7 +40,7 @@ CELLS = 1 << 22  # scores at a time, where attention is asked for all labels
 class Scoring(NamedTuple):
     """Settings of the method, see there."""
 
-    shortlist: int | None
+    shortlist: int  # 0: attention is asked for all labels
     pooled_share: float
     linear_output: bool
 
@@ -135,7 +135,7 @@ class OneSidedRanker:
     def _attended(self, tokens: Tokens, k: int) -> Ranking:
         documents: Any = self.documents
         vectors, read = documents.read(tokens)
-        if self.scoring.shortlist is None:
+        if not self.scoring.shortlist:
             return self._attended_by_all(read, k)
         found = self._nearest(vectors, max(k, self.scoring.shortlist))
         attended = documents.attended(read, found.ids, self.vectors)
