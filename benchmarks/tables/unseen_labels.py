@@ -41,26 +41,40 @@ ALIVE = "One-sided fine-tuning: what keeps unseen labels alive, 10,000 documents
 
 def collapse_section() -> str:
     """The first and the last evaluation of the factorial's rows."""
-    measures = (("ndcg@5", 100, 1), ("zsr@100", 100, 1), ("unseen_cosine", 1, 3), ("unseen_participation", 1, 1))
+    watched = {key for cell in cells() for state in cell.get("history") or () for key in state}
+    measures = [
+        ("ndcg@5", "nDCG@5", 100, 1),
+        ("zsr@100", "ZSR@100", 100, 1),
+        ("unseen_cosine", "cosine", 1, 3),
+        ("unseen_participation", "directions", 1, 1),
+        ("seen_cosine", "of seen", 1, 3),
+        ("unseen_seen_cosine", "with seen", 1, 3),
+        ("unseen_isolation", "isolation", 100, 1),
+    ]
+    measures = [measure for measure in measures if measure[0] in watched]  # earlier runs have fewer
     rows = []
     for cell in cells():
         history = cell.get("history")
         if history:
             first, last = history[0], history[-1]
             values = [
-                "-" if state[key] is None else f"{scale * state[key]:.{digits}f}"
-                for key, scale, digits in measures
+                "-" if state.get(key) is None else f"{scale * state[key]:.{digits}f}"
+                for key, _, scale, digits in measures
                 for state in (first, last)
             ]
             rows.append([cell["row"], str(last["step"]), *values])
     if not rows:
         return ""
-    names = ("nDCG@5", "ZSR@100", "cosine", "directions")
-    columns = ["row", "steps", *(f"{name}, {when}" for name in names for when in ("before", "after"))]
+    columns = ["row", "steps", *(f"{name}, {when}" for _, name, _, _ in measures for when in ("before", "after"))]
     notes = (
         "Documents and labels held out for the purpose. Cosine: mean over pairs of unseen labels' vectors; directions: "
         "their participation ratio. A collapse is a cosine towards 1 and few directions."
     )
+    if "unseen_isolation" in watched:
+        notes += (
+            " Of seen, with seen: the same mean over pairs of seen labels, and of an unseen and a seen one. Isolation, "
+            "in %: how many of an unseen label's ten nearest are unseen, from 0 (as many as by chance) to 100 (all)."
+        )
     shown = picture("history", "unseen labels while training"), picture("projection", "their vectors before and after")
     title = "The collapse of unseen labels, and its absence"
     return section(title, table(columns, rows), notes, FROM_CELLS, *shown)

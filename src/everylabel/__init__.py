@@ -68,15 +68,17 @@ __all__ = [
 ]
 
 
-def method(name: str, **settings: Any) -> Method:
+def method(name: str, *, preset: str | None = None, **settings: Any) -> Method:
     """An unfitted method by its name (`everylabel methods` lists them) with settings as keyword arguments.
 
-    Nested settings are dictionaries: `method("xr-linear", leaf_size=200, tfidf={"ngrams": 1})`.
+    Nested settings are dictionaries: `method("xr-linear", leaf_size=200, tfidf={"ngrams": 1})`. `preset` is what they
+    are put on, instead of the defaults: `method("of-de", preset="paper")`; `everylabel methods of-de` lists them.
     """
-    from everylabel.config import build
+    from everylabel.config import build, merge
     from everylabel.registry import method_class
 
-    return build(method_class(name), settings)
+    cls = method_class(name)
+    return build(cls, settings if preset is None else merge(cls.preset(preset), settings))
 
 
 def __getattr__(name: str) -> Any:

@@ -73,6 +73,14 @@ def changed(values: Mapping[str, Any], defaults: Mapping[str, Any], where: str =
     return found
 
 
+def flat(values: Mapping[str, Any], where: str = "") -> dict[str, Any]:
+    """Settings by their full names: {"tfidf.ngrams": 2}."""
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        found |= flat(value, f"{where}{key}.") if isinstance(value, Mapping) and value else {f"{where}{key}": value}
+    return found
+
+
 def read_toml(path: str | Path) -> dict[str, Any]:
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))

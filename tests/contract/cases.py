@@ -27,6 +27,18 @@ ALSO: list[Case] = [
     ("semantic", {"encoder": {"teacher": "documents", "lexical": 64}}),
     ("of-de", {"learn": {"steps": 40}, "encoder": {"teacher": "documents", "lexical": 64}}),
     (
+        "lan",  # as in its paper: attention over all labels, products and constants
+        {
+            "learn": {"steps": 40, "layer_lr": 0.05},
+            "encoder": {"teacher": TINY, "lexical": 64},
+            "output": "linear",
+            "center": False,
+            "frequency_weight": 0.0,
+            "shortlist": 0,
+            "pooled_share": 0.0,
+        },
+    ),
+    (
         "tagger",
         {
             "experts": ["tfidf", "knn", "semantic"],

@@ -500,12 +500,14 @@ def toml(values: dict[str, Any]) -> str:
 def test_an_unknown_setting_suggests_the_nearest(case: Case, new: Fit) -> None:
     for key in config.to_dict(new()):
         typo = f"{key[:-1]}{key[-1] * 2}x"
+        wrong: dict[str, Any] = {typo: 1}
         with pytest.raises(ConfigError, match=f"unknown setting '{typo}'; did you mean {key}"):
-            everylabel.method(case[0], **{typo: 1})
+            everylabel.method(case[0], **wrong)
 
 
 def test_a_setting_of_the_wrong_kind_is_refused(case: Case, new: Fit) -> None:
     for key, value in config.to_dict(new()).items():
         table = isinstance(value, dict) and key != "settings"  # a tagger's are its experts', and checked by `check`
+        wrong: dict[str, Any] = {key: {"x": 1} if table else [[1]]}
         with pytest.raises(ConfigError, match=key):
-            everylabel.method(case[0], **{key: {"x": 1} if table else [[1]]})
+            everylabel.method(case[0], **wrong)

@@ -191,7 +191,7 @@ def test_a_model_that_names_an_encoder_is_loaded_without_network(
 ) -> None:
     """From the manifest on: a right checksum, and a name that its writer chose."""
     labels = LabelSet.of([Label("a", "fish"), Label("b", "law")])
-    settings = {"encoder": {"kind": str(made_folder), "trainable": False}}
+    settings: dict[str, Any] = {"encoder": {"kind": str(made_folder), "trainable": False}}
     method = everylabel.method("semantic", **settings).fit(Dataset(Documents.of(TEXTS), labels))
     method.save(tmp_path / "model")
     expected = method.rank(TEXTS, 2)

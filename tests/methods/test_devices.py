@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,14 +54,17 @@ def encoder(request: pytest.FixtureRequest, tiny_folder: Path, cache: Path, monk
     return load_encoder(EncoderConfig(kind=str(tiny_folder), cache=False))
 
 
-def one_sided(encoder: Encoder, label_side: Any, *, attention: bool) -> Problem:
+def one_sided(encoder: Encoder, label_side: Any, *, attention: bool, paper: bool = False) -> Problem:
     method = OfDe(label_side=label_side, attention=attention, hard_negatives=2, learn=Learning(batch_size=4))
-    side = document_side(encoder, attention=attention)
+    side, linear = document_side(encoder, attention=attention), paper and label_side == "free"
+    if paper:  # attention over all labels; free weights as linear classifiers
+        method = replace(method, shortlist=0, pooled_share=0.0, pair_sums=True)
+        side.linear_output = linear
     texts = encoder.tokenize(NAMES)
     vectors = np.eye(len(NAMES), encoder.dim, dtype=np.float32)
     labels: Any
     if label_side == "free":
-        labels = FreeLabels(vectors, attention=attention)
+        labels = FreeLabels(vectors, attention=attention, linear_output=linear)
     elif label_side == "frozen":
         labels = FrozenLabels(vectors, np.eye(encoder.dim, dtype=np.float32), attention=attention)
     else:
@@ -114,6 +118,9 @@ PROBLEMS: dict[str, Callable[[Encoder], Problem]] = {
     "of-lan": lambda encoder: one_sided(encoder, "frozen", attention=True),
     "ova-clf": lambda encoder: one_sided(encoder, "free", attention=False),
     "lan": lambda encoder: one_sided(encoder, "free", attention=True),
+    "of-lan of the paper": lambda encoder: one_sided(encoder, "frozen", attention=True, paper=True),
+    "ova-clf of the paper": lambda encoder: one_sided(encoder, "free", attention=False, paper=True),
+    "lan of the paper": lambda encoder: one_sided(encoder, "free", attention=True, paper=True),
     "dpr": lambda encoder: one_sided(encoder, "second", attention=False),
     "dexml, attention": lambda encoder: one_sided(encoder, "same", attention=True),
     "classifier": lambda encoder: dual(encoder, "classifier"),
@@ -175,9 +182,9 @@ def test_documents_and_labels_are_read_on_another_device(encoder: Encoder, atten
         assert documents.vectors(tokens).shape == (3, encoder.dim)
         assert documents.through_layer(np.ones((2, encoder.dim), np.float32)).shape == (2, encoder.dim)
         assert all(isinstance(value, np.ndarray) for value in documents.state().values())
-        outputs, queries = label_vectors(module["labels"], 6)
-    assert outputs.shape == (6, encoder.dim)
-    assert (queries is not None) == attention
+        own = label_vectors(module["labels"], 6)
+    assert own["outputs"].shape == (6, encoder.dim)
+    assert set(own) == ({"outputs", "queries"} if attention else {"outputs"})
 
 
 def test_a_dual_encoder_is_read_on_another_device(encoder: Encoder) -> None:

@@ -58,6 +58,7 @@ WATCHED = [
         "ndcg@5": 0.5 + step / 100,
         "zsr@100": None if step == 0 else 0.4,
         "unseen_participation": 9.0 - step,
+        "unseen_isolation": step / 10 - 0.1,
         "projection": {"seen": [[0.1, 0.2], [0.3, -0.2]], "unseen": [[0.5, step / 10]] if step else []},
     }
     for step in (0, 4, 8)

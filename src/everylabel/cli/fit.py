@@ -35,6 +35,14 @@ def fit(
             autocompletion=methods_beginning_with,
         ),
     ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            "--preset",
+            metavar="NAME",
+            help="Settings under a name, such as a paper's: `everylabel methods METHOD` lists them. --set wins.",
+        ),
+    ] = None,
     wanted: Wanted,
     label_share: Annotated[
         float | None,
@@ -79,7 +87,7 @@ def fit(
     use_device(device)
     if no_calibrate and calibrate_share is not None:
         raise typer.BadParameter("contradicts --no-calibrate: give one of them", param_hint="--calibrate-share")
-    chosen = chosen_method(method, wanted)  # a typo is found before the data are read
+    chosen = chosen_method(method, wanted, preset)  # a typo is found before the data are read
     source = TrainingSource(
         data=data,
         split=wanted.split,

@@ -1,4 +1,7 @@
-"""The method that a command line asks for: defaults < TOML file < --set, and --method before a file's `method`."""
+"""The method that a command line asks for: defaults < --preset < TOML file < --set.
+
+--method and --preset come before a file's `method` and `preset`.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,9 @@ if TYPE_CHECKING:
     from everylabel.methods.base import Method
 
 
-def chosen_method(name: str | None, wanted: Wanted) -> Method:
+def chosen_method(name: str | None, wanted: Wanted, preset: str | None = None) -> Method:
     """Unfitted, with settings that are checked."""
-    asked = name, wanted.config, wanted.settings or ()
+    asked = name, wanted.config, wanted.settings or (), preset
     if wanted.budget is None:
         return configured(*asked)
     named, _ = asked_for(*asked)

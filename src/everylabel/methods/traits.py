@@ -6,9 +6,14 @@ settings differ from the defaults, and whether the method is not for such data. 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import difflib
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, dataclass_transform
+
+from everylabel.config import merge
+from everylabel.errors import ConfigError
 
 if TYPE_CHECKING:
     from everylabel.methods.facts import Facts, Work
@@ -81,6 +86,28 @@ class Described:
     name: ClassVar[str]
     summary: ClassVar[str] = ""  # one line, for a list of methods
     traits: ClassVar[Traits] = Traits()
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """Settings under a name: "paper" as a paper has them for all its data, "paper:eurlex-4k" what differs from it."""
+
+    @classmethod
+    def preset(cls, name: str) -> dict[str, Any]:
+        """All that a preset sets; of "paper:eurlex-4k" also what "paper" says and it does not."""
+        if name not in cls.presets:
+            near = difflib.get_close_matches(name, cls.presets, n=1)
+            known = f"there are: {', '.join(cls.presets)}" if cls.presets else "it has none"
+            hint = f"did you mean {near[0]!r}? {known}" if near else known
+            raise ConfigError(f"method {cls.name!r} has no preset {name!r}; {hint}")
+        general, of_data, _ = name.partition(":")
+        return merge(cls.presets.get(general, {}) if of_data else {}, cls.presets[name])
+
+    @classmethod
+    def deviations(cls) -> str:
+        """From the paper, also with its preset: what follows "Deviations:" in the class docstring, or in a parent's."""
+        for one in cls.__mro__:
+            _, said, rest = inspect.cleandoc(one.__dict__.get("__doc__") or "").partition("Deviations:")
+            if said:
+                return rest.strip()
+        return ""
 
     @classmethod
     def cost(cls, facts: Facts) -> Work:

@@ -179,19 +179,28 @@ def training_plot(curves: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
 
 
 def history_plot(histories: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
-    """What one-sided methods watch while they learn: nDCG@5, ZSR@100, and how far the unseen labels are spread.
+    """What one-sided methods watch while they learn: nDCG@5, ZSR@100, and whether unseen labels are a heap apart.
 
     Figures 3 and 8 of "Preserving Zero-shot Capability in Supervised Fine-tuning for Multi-label Text Classification".
     """
-    figure, panels = _new(histories, size=(7, 7.6), n_panels=3)
-    keys = {"ndcg@5": "nDCG@5 in %", "zsr@100": "ZSR@100 in %", "unseen_participation": "unseen labels' directions"}
+    keys = {
+        "ndcg@5": "nDCG@5 in %",
+        "zsr@100": "ZSR@100 in %",
+        "unseen_participation": "unseen labels' directions",
+        "unseen_isolation": "their isolation in %",
+    }
+    watched = {key for rows in histories.values() for row in rows for key in row}  # not all of it by earlier versions
+    keys = {key: label for key, label in keys.items() if key in watched}
+    figure, panels = _new(histories, size=(7, 1 + 2.2 * len(keys)), n_panels=len(keys))
     for style, (name, rows) in zip(_styles(histories), histories.items(), strict=True):
         for panel, (key, label) in zip(panels, keys.items(), strict=True):
             scale = 100 if label.endswith("%") else 1
-            points = [(row["step"], scale * row[key]) for row in rows if row[key] is not None]
+            points = [(row["step"], scale * row[key]) for row in rows if row.get(key) is not None]
             panel.plot([step for step, _ in points], [value for _, value in points], label=name, **_line(style))
     for panel, label in zip(panels, keys.values(), strict=True):  # after all lines: a limit holds for those before it
-        panel.set(ylabel=label, ylim=(0, None))
+        panel.set(ylabel=label)
+        if label != keys.get("unseen_isolation"):  # which may be below 0
+            panel.set(ylim=(0, None))
     panels[-1].set(xlabel="step")
     return _finished(figure, panels, "Seen and unseen labels while training", columns=3)
 

@@ -17,19 +17,29 @@ DEFAULT_METHOD = TAGGER
 
 
 def asked_for(
-    name: str | None = None, file: Path | None = None, settings: Sequence[str] = ()
+    name: str | None = None, file: Path | None = None, settings: Sequence[str] = (), preset: str | None = None
 ) -> tuple[str, dict[str, Any]]:
-    """The method's name and its settings: defaults < TOML file < `settings` (KEY=VALUE); a file's `method` < `name`."""
+    """The method's name and its settings: defaults < preset < TOML file < `settings` (KEY=VALUE).
+
+    `name` and `preset` win over a file's `method` and `preset`.
+    """
     from everylabel.config import merge, parse_settings, read_toml
+    from everylabel.registry import method_class
 
     values = merge(read_toml(file) if file else {}, parse_settings(list(settings)))
-    named = values.pop("method", None)
-    if named is not None and not isinstance(named, str):
-        raise ConfigError(f"method must be a method's name such as {DEFAULT_METHOD!r}; got {named!r}")
-    return name or named or DEFAULT_METHOD, values
+    in_file = _word(values, "method", f"a method's name such as {DEFAULT_METHOD!r}")
+    preset_in_file = _word(values, "preset", "a preset's name such as 'paper'")
+    named, preset = name or in_file or DEFAULT_METHOD, preset or preset_in_file
+    return named, values if preset is None else merge(method_class(named).preset(preset), values)
 
 
-def configured(name: str | None = None, file: Path | None = None, settings: Sequence[str] = (), **more: Any) -> Method:
+def configured(
+    name: str | None = None,
+    file: Path | None = None,
+    settings: Sequence[str] = (),
+    preset: str | None = None,
+    **more: Any,
+) -> Method:
     """An unfitted method whose settings are checked: a typo must not be found after an hour of reading data.
 
     `more`: settings as values, which win over the others.
@@ -37,10 +47,18 @@ def configured(name: str | None = None, file: Path | None = None, settings: Sequ
     from everylabel.config import build, merge
     from everylabel.registry import method_class
 
-    named, values = asked_for(name, file, settings)
+    named, values = asked_for(name, file, settings, preset)
     method = build(method_class(named), merge(values, more))
     method.check()
     return method
+
+
+def _word(values: dict[str, Any], key: str, what: str) -> str | None:
+    """Taken out of the settings: it is none."""
+    word = values.pop(key, None)
+    if word is not None and not isinstance(word, str):
+        raise ConfigError(f"{key} must be {what}; got {word!r}")
+    return word
 
 
 def is_tagger(method: Method) -> TypeGuard[Tagger]:

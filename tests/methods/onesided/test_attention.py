@@ -10,9 +10,10 @@ import torch
 
 from everylabel.data.dataset import pairs_from_lists
 from everylabel.methods.onesided import attention
-from everylabel.methods.onesided.attention import TokenRows, attended_cosines, weights_of
+from everylabel.methods.onesided import spread as spread_module
+from everylabel.methods.onesided.attention import TokenRows, attended_cosines, attended_products, weights_of
 from everylabel.methods.onesided.module import unit
-from everylabel.methods.onesided.spread import projection, row_of, spread
+from everylabel.methods.onesided.spread import between, isolation, projection, row_of, spread
 from everylabel.metrics import ranking as metrics
 from everylabel.types import Ranking
 
@@ -73,6 +74,22 @@ def test_distinct_tokens_with_their_counts_are_all_tokens(
     assert all(torch.isfinite(part.to_dense()).all() for part in torch.autograd.grad(every.sum(), [table, queries]))
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_products_of_what_labels_see(monkeypatch: pytest.MonkeyPatch, sparse: bool) -> None:
+    """Section 4.3.1: w . x without any length made 1; a document without tokens is 0."""
+    monkeypatch.setattr(attention, "TOGETHER", 60)
+    table, queries = problem()
+    source = torch.Generator().manual_seed(1)
+    outputs = torch.randn(4, 5, generator=source, dtype=torch.float64).requires_grad_()
+    pull = torch.randn(4, 3, generator=source, dtype=torch.float64)
+    expected = (slow(table, queries) * outputs[SETS]).sum(dim=2)
+    wanted = torch.autograd.grad((expected * pull).sum(), [table, queries, outputs])
+    found = attended_products(distinct(table, sparse), queries, outputs, SETS)
+    torch.testing.assert_close(found, expected)
+    for ours, right in zip(torch.autograd.grad((found * pull).sum(), [table, queries, outputs]), wanted, strict=True):
+        torch.testing.assert_close(ours.to_dense(), right)
+
+
 def test_weights_of_one_document() -> None:
     table, queries = problem()
     rows = distinct(table, sparse=True)
@@ -103,6 +120,43 @@ def test_spread_of_what_is_spread_and_of_what_has_collapsed() -> None:
     assert spread(np.concatenate([np.eye(3), -np.eye(3)]).astype(np.float32)) == pytest.approx((-1 / 5, 3))
 
 
+def test_isolation_by_its_definition(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spread_module, "NEIGHBOURS", 3)
+    monkeypatch.setattr(spread_module, "ROWS", 2)
+    vectors = np.random.default_rng(0).normal(size=(12, 4)).astype(np.float32)
+    units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    shares = []
+    for i in range(7, 12):
+        nearest = sorted((j for j in range(12) if j != i), key=lambda j: -float(units[i] @ units[j]))[:3]
+        shares.append(np.mean([j >= 7 for j in nearest]))
+    assert isolation(vectors[:7], vectors[7:]) == pytest.approx((np.mean(shares) - 4 / 11) / (1 - 4 / 11))
+    pairs = [units[i] @ units[j] for i in range(7) for j in range(7, 12)]
+    assert between(vectors[:7], vectors[7:]) == pytest.approx(np.mean(pairs), abs=1e-6)
+
+
+def test_a_heap_of_its_own_is_told_from_labels_that_are_all_alike() -> None:
+    """What the mean cosine of unseen labels alone cannot tell: two worlds with the same."""
+    rng = np.random.default_rng(0)
+    noise, here, there = rng.normal(size=(400, 16)), np.zeros(16), np.zeros(16)
+    here[0], there[1] = 8, 8
+    unseen = noise[:40] + here
+    alike, apart = ((noise[40:] + centre).astype(np.float32) for centre in (here, there))
+    assert isolation(alike, unseen.astype(np.float32)) == pytest.approx(0, abs=0.15)
+    assert isolation(apart, unseen.astype(np.float32)) == pytest.approx(1)
+    own = spread(unseen.astype(np.float32))
+    assert own is not None
+    assert own.cosine == pytest.approx(between(alike, unseen.astype(np.float32)), abs=0.05)
+    assert own.cosine > 0.5 + (between(apart, unseen.astype(np.float32)) or 0)
+
+
+def test_isolation_of_few() -> None:
+    two = np.eye(4, dtype=np.float32)
+    assert isolation(two[:3], two[3:]) is None
+    assert isolation(two[:0], two) is None
+    assert between(two[:0], two) is None
+    assert isolation(two[:2], np.stack([two[2], two[2]])) == 1
+
+
 def test_measures_are_those_of_the_evaluation() -> None:
     rng = np.random.default_rng(0)
     truth = pairs_from_lists([rng.permutation(30)[: rng.integers(0, 8)].tolist() for _ in range(20)], 30)
@@ -114,7 +168,8 @@ def test_measures_are_those_of_the_evaluation() -> None:
     assert (row["ndcg@5"], row["zsr@100"]) == (measured["nDCG@5"], measured["ZSR@100"])
     empty: Any = pairs_from_lists([[]] * 20, 30)
     row = row_of(3, ranking, empty, hidden, np.ones((0, 4), np.float32), 0)
-    nothing = dict.fromkeys(("ndcg@5", "zsr@100", "unseen_cosine", "unseen_participation"))
+    collapse = ("unseen_cosine", "unseen_participation", "seen_cosine", "unseen_seen_cosine", "unseen_isolation")
+    nothing = dict.fromkeys(("ndcg@5", "zsr@100", *collapse))
     assert row == {"step": 3, **nothing, "projection": {"seen": [], "unseen": []}}
 
 

@@ -314,17 +314,6 @@ def test_what_the_members_are() -> None:
     assert not any(cls().unseen_negatives for cls in METHODS)
 
 
-def test_the_paper_s_numbers() -> None:
-    for cls in METHODS:
-        paper = cls.paper()
-        paper.check()
-        assert (paper.encoder.kind, paper.learn.epochs, paper.learn.batch_size) == ("distilbert-base-uncased", 50, 256)
-        assert (paper.weight_decay, paper.learn.lr, paper.unseen_negatives) == (0.01, 5e-5, True)
-        assert (paper.pooled_share, paper.frequency_weight, paper.rare_weight) == (0, 0, 0)
-    assert OfDe.paper().label_encoder == "Salesforce/SFR-Embedding-2_R"
-    assert Dpr.paper().label_encoder == ""
-
-
 def test_a_label_s_text() -> None:
     assert text_of(Label("a", "name", "what it is", ("other", ""))) == "name\nother\nwhat it is"
 
@@ -335,9 +324,15 @@ def test_a_label_s_text() -> None:
         ({"learn": Learning(epochs=0)}, "learn.epochs must be above 0"),
         ({"encoder": EncoderConfig(passages="mean")}, "encoder.passages must be 'first'; got 'mean'"),
         ({"label_side": "same", "label_encoder": "minilm"}, "label_encoder is for label_side='frozen'"),
+        ({"label_encoder": "minilm + "}, "label_encoder must be names or folders such as 'own"),
+        ({"label_encoder": " "}, "label_encoder must be names or folders"),
+        ({"output": "linear", "center": False, "frequency_weight": 0.0}, "output='linear' is for label_side='free'"),
+        ({"output": "linear", "label_side": "free", "center": False}, "and frequency_weight=0"),
+        ({"attention": True, "shortlist": 0}, "without a shortlist needs pooled_share=0; got 0.5"),
+        ({"shortlist": -1}, "shortlist must be 0 .all labels. or more"),
         ({"temperature": 0.0}, "temperature must be above 0"),
         ({"auxiliary": -1.0}, "auxiliary and weight_decay 0 or more"),
-        ({"labels_per_batch": 0}, "labels_per_batch must be at least 1"),
+        ({"labels_per_batch": 0}, "labels_per_batch at least 1"),
         ({"hard_negatives": -1}, "hard_negatives, evaluations and frequency_weight must be 0 or more"),
         ({"held_out": 1.0}, "held_out is a share"),
         ({"pooled_share": 1.0}, "pooled_share one from 0"),

@@ -23,6 +23,7 @@ from everylabel.methods.onesided.documents import SHORT
 from everylabel.types import FloatArray, LongArray
 
 TOGETHER = 1_000_000  # numbers of one padded array, 4 MB
+ON_A_GPU = 64  # times as many: small products would leave it idle
 
 
 class TokenRows(NamedTuple):
@@ -45,7 +46,13 @@ def attended_cosines(rows: TokenRows, queries: Tensor, outputs: Tensor, mean: Te
     `sets` says which labels a document is asked for. What a label sees is made 1 long, `mean` is taken away, and it is
     made 1 long again; output vectors are 1 long. A document without tokens is 0 before, and teaches nothing.
     """
-    found: Tensor = Cosines.apply(rows.table, queries, outputs, mean, sets, rows)  # type: ignore[no-untyped-call]
+    found: Tensor = Scores.apply(rows.table, queries, outputs, mean, sets, rows)  # type: ignore[no-untyped-call]
+    return found
+
+
+def attended_products(rows: TokenRows, queries: Tensor, outputs: Tensor, sets: Tensor) -> Tensor:
+    """As `attended_cosines`: the product of what the label sees and its output vector, both as long as they are."""
+    found: Tensor = Scores.apply(rows.table, queries, outputs, None, sets, rows)  # type: ignore[no-untyped-call]
     return found
 
 
@@ -70,10 +77,10 @@ def groups(rows: TokenRows, n_labels: int) -> Iterator[Group]:
     lengths = np.diff(rows.offsets)
     order = np.argsort(lengths, kind="stable")
     order = order[lengths[order] > 0]
-    dim = rows.table.shape[1]
+    dim, together = rows.table.shape[1], TOGETHER * (1 if rows.table.device.type == "cpu" else ON_A_GPU)
     while len(order):
         numbers = np.maximum(lengths[order] * max(n_labels, dim), n_labels * dim)
-        own = order[: max(1, int((np.arange(1, len(order) + 1) * numbers <= TOGETHER).sum()))]
+        own = order[: max(1, int((np.arange(1, len(order) + 1) * numbers <= together).sum()))]
         order = order[len(own) :]
         columns = np.arange(lengths[own[-1]])
         inside = columns < lengths[own, None]
@@ -88,9 +95,11 @@ def _weights(tokens: Tensor, bias: Tensor, queries: Tensor) -> Tensor:
     return logits.add_(bias[:, None]).softmax(dim=2)
 
 
-def _cosines(tokens: Tensor, bias: Tensor, queries: Tensor, outputs: Tensor, mean: Tensor) -> Tensor:
-    """Documents x labels, from arrays as in `_weights`."""
+def _scores(tokens: Tensor, bias: Tensor, queries: Tensor, outputs: Tensor, mean: Tensor | None) -> Tensor:
+    """Documents x labels, from arrays as in `_weights`: cosines, or, `mean` is None, products."""
     seen = torch.bmm(_weights(tokens, bias, queries), tokens)
+    if mean is None:
+        return (seen * outputs).sum(dim=2)
     # Of vectors made 1 long, centred, and made 1 long again only products are needed: no more arrays of their size.
     length = seen.norm(dim=2).clamp(min=SHORT)
     product = (seen * outputs).sum(dim=2) / length - outputs @ mean
@@ -108,19 +117,23 @@ def _used(ids: LongArray, n_rows: int, device: torch.device) -> tuple[Tensor, Te
     return torch.from_numpy(np.flatnonzero(there)).to(device), torch.from_numpy(places[ids]).to(device)
 
 
-class Cosines(torch.autograd.Function):
+class Scores(torch.autograd.Function):
     """Nothing is kept for the way back: each group is computed again there."""
 
     @staticmethod
     def forward(
-        ctx: Any, table: Tensor, queries: Tensor, outputs: Tensor, mean: Tensor, sets: Tensor, rows: TokenRows
+        ctx: Any, table: Tensor, queries: Tensor, outputs: Tensor, mean: Tensor | None, sets: Tensor, rows: TokenRows
     ) -> Tensor:
         ctx.save_for_backward(table, queries, outputs, mean, sets)
         ctx.rows = rows
-        found: Tensor = -(outputs @ mean / mean.norm().clamp(min=SHORT))[sets]  # of documents without tokens
+        found: Tensor  # begins as what documents without tokens have
+        if mean is None:
+            found = outputs.new_zeros(sets.shape)
+        else:
+            found = -(outputs @ mean / mean.norm().clamp(min=SHORT))[sets]
         for own, at, bias in groups(rows, sets.shape[1]):
             asked = sets[own]
-            found[own] = _cosines(table[rows.ids[at]], bias, queries[asked], outputs[asked], mean)
+            found[own] = _scores(table[rows.ids[at]], bias, queries[asked], outputs[asked], mean)
         return found
 
     @staticmethod
@@ -136,7 +149,7 @@ class Cosines(torch.autograd.Function):
             asked = sets[own]
             inputs = [part.requires_grad_() for part in (table[rows.ids[at]], queries[asked], outputs[asked])]
             with torch.enable_grad():
-                value = _cosines(inputs[0], bias, inputs[1], inputs[2], mean)
+                value = _scores(inputs[0], bias, inputs[1], inputs[2], mean)
             of_tokens, *of_labels = torch.autograd.grad(value, inputs, given[own])
             of_table.index_add_(0, places[at].ravel(), of_tokens.flatten(0, 1))
             for whole, part in zip((of_queries, of_outputs), of_labels, strict=True):

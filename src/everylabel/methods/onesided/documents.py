@@ -1,7 +1,8 @@
 """How the one-sided family reads documents after training, without torch: static embeddings, pooled.
 
 The same as `DocumentSide` of module.py without attention, in numpy: u = unit(pooled) - mean, then unit(u + W u + b), or
-unit(u) without a layer. Attention and transformers need the torch module, loaded for them (module_documents.py).
+unit(u) without a layer; with a linear output the pooled vector as it is, and what the layer adds. Attention and
+transformers need the torch module, loaded for them (module_documents.py).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class DocumentVectors(Protocol):
         """Rows that are read together."""
 
     def vectors(self, tokens: Tokens) -> FloatArray:
-        """(n_rows, dim), at most 1 long."""
+        """(n_rows, dim), at most 1 long; with a linear output as long as they come."""
 
     def through_layer(self, vectors: FloatArray) -> FloatArray:
         """v + W v + b, or v where there is no layer: labels go through it that are read as documents are."""
@@ -43,14 +44,17 @@ class DocumentVectors(Protocol):
 class PooledDocuments:
     """Static embeddings; `layers` has `mean`, and with a layer `layer.weight` and `layer.bias`."""
 
-    def __init__(self, encoder: StaticEncoder, layers: dict[str, FloatArray]) -> None:
-        self.encoder, self.layers = encoder, layers
+    def __init__(self, encoder: StaticEncoder, layers: dict[str, FloatArray], *, linear_output: bool) -> None:
+        self.encoder, self.layers, self.linear_output = encoder, layers, linear_output
 
     def parts(self, lengths: LongArray) -> Iterator[LongArray]:
         return (np.arange(first, min(first + ROWS, len(lengths))) for first in range(0, len(lengths), ROWS))
 
     def vectors(self, tokens: Tokens) -> FloatArray:
-        return short_unit(self.through_layer(short_unit(self.encoder.table.sums(tokens)) - self.layers["mean"]))
+        sums = self.encoder.table.sums(tokens)
+        if self.linear_output:
+            return self.through_layer(sums)
+        return short_unit(self.through_layer(short_unit(sums) - self.layers["mean"]))
 
     def through_layer(self, vectors: FloatArray) -> FloatArray:
         if "layer.weight" not in self.layers:
@@ -69,17 +73,19 @@ def documents_of(encoder: Encoder, side: DocumentSide) -> DocumentVectors:
     from everylabel.methods.onesided.module_documents import ModuleDocuments
 
     read = ModuleDocuments(side)
-    return PooledDocuments(encoder, read.state()) if _pooled(encoder, side.attention) else read  # type: ignore[arg-type]
+    if not _pooled(encoder, side.attention):
+        return read
+    return PooledDocuments(encoder, read.state(), linear_output=side.linear_output)  # type: ignore[arg-type]
 
 
 def restored_documents(
-    encoder: Encoder, layers: dict[str, FloatArray], *, layer: bool, attention: bool
+    encoder: Encoder, layers: dict[str, FloatArray], *, layer: bool, attention: bool, linear_output: bool
 ) -> DocumentVectors:
     if _pooled(encoder, attention):
-        return PooledDocuments(encoder, layers)  # type: ignore[arg-type]
+        return PooledDocuments(encoder, layers, linear_output=linear_output)  # type: ignore[arg-type]
     from everylabel.methods.onesided.module_documents import ModuleDocuments
 
-    return ModuleDocuments.restored(encoder, layers, layer=layer, attention=attention)
+    return ModuleDocuments.restored(encoder, layers, layer=layer, attention=attention, linear_output=linear_output)
 
 
 def _pooled(encoder: Encoder, attention: bool) -> bool:

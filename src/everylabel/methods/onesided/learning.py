@@ -97,6 +97,8 @@ class Batches:
     def ranks(self, rng: np.random.Generator) -> LongArray:
         """Half of them the first ones, half at random from the rest of a shortlist: what attention will see."""
         n, last = self.method.hard_negatives, self.method.shortlist
+        if not last:  # attention is asked for all labels of the batch
+            return np.empty(0, np.int64)
         first = np.arange(min(n - n // 2, last))
         others = rng.choice(np.arange(len(first), last), min(n // 2, last - len(first)), replace=False)
         return np.concatenate([first, np.sort(others)])
@@ -155,30 +157,38 @@ class Learner:
         return int(np.clip(learn.epochs * self.pairs.documents.n_rows / learn.batch_size, FEWEST, MOST))
 
     def loss(self, both: Any, batch: Batch) -> dict[str, Tensor]:
-        """Eq. 4. With attention the pooled vectors are trained, too, by the same loss: they make the shortlists.
+        """Eq. 4. With attention and shortlists pooled vectors are trained, too, by the same loss: they make them.
 
-        Labels that are not asked for attention count with the pooled vector's score in its loss.
+        Labels that are not asked for attention then count with the pooled vector's score in its loss.
         """
         read: Read = both["documents"].read(batch.rows)
         labels: Seen = both["labels"](batch.columns)
-        logits = read.vectors @ labels.outputs.T / self.method.temperature
-        prior = self.prior[torch.from_numpy(batch.columns.astype(np.int64))].to(logits.device)
+        prior = self.prior[torch.from_numpy(batch.columns.astype(np.int64))].to(labels.outputs.device)
+        tokens, temperature, share = read.tokens, self.method.temperature, self.method.pooled_share
+        if tokens is not None and not self.method.shortlist:
+            every = torch.arange(len(batch.columns), device=labels.outputs.device).expand(len(batch.truth), -1)
+            logits = both["documents"].attended(tokens, labels, every) / temperature
+            return self._parts("attention", logits, prior, batch)
+        logits = labels.scores(read.vectors) / temperature
         losses = self._parts("pooled", logits, prior, batch)
-        if read.tokens is not None and labels.queries is not None:
+        if tokens is not None:
             sets = label_sets(logits.detach(), batch)
-            cosines = both["documents"].cosines(read.tokens, labels.queries, labels.outputs, sets)
-            share = self.method.pooled_share
-            mixed = share * logits.gather(1, sets) + (1 - share) * cosines / self.method.temperature
-            logits = logits.scatter(1, sets, mixed)
-            losses |= self._parts("attention", logits, prior, batch)
+            attended = both["documents"].attended(tokens, labels, sets)
+            mixed = share * logits.gather(1, sets) + (1 - share) * attended / temperature
+            losses |= self._parts("attention", logits.scatter(1, sets, mixed), prior, batch)
         return losses
 
     def _parts(self, name: str, logits: Tensor, prior: Tensor, batch: Batch) -> dict[str, Tensor]:
+        """Each term the mean over its pairs, or the sum, both divided by the number of documents (`pair_sums`)."""
         truth, negatives, n = batch.truth, batch.negatives, batch.n_documents
-        losses = {name: decoupled_softmax(logits[:n] + prior, truth[:n], negatives[:n])}
+
+        def weight(pairs: NDArray[np.bool_]) -> float:
+            return int(pairs.sum()) / n if self.method.pair_sums else 1.0
+
+        losses = {name: weight(truth[:n]) * decoupled_softmax(logits[:n] + prior, truth[:n], negatives[:n])}
         if len(logits) > n:
             own = decoupled_softmax(logits[n:], truth[n:], negatives[n:])
-            losses[f"{name}/labels"] = self.method.auxiliary * own
+            losses[f"{name}/labels"] = self.method.auxiliary * weight(truth[n:]) * own
         return losses
 
 

@@ -1,7 +1,8 @@
 """The torch modules of the one-sided family (the paper: onesided.py): a document side, and four label sides.
 
 A label side gives each label an output vector, which documents are compared with by the cosine, and for attention a
-query. Labels are numbered as in training (onesided_learning.py).
+query. With `linear` (free weights only) it is the product, and a constant a label is added. Labels are numbered as in
+training (learning.py).
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from torch.nn import functional
 from everylabel.encoders.base import Tokens
 from everylabel.encoders.static_module import StaticModule
 from everylabel.methods.depl.module import linear
-from everylabel.methods.onesided.attention import TokenRows, attended_cosines
+from everylabel.methods.onesided.attention import TokenRows, attended_cosines, attended_products
 from everylabel.methods.onesided.documents import SHORT
 from everylabel.types import FloatArray, IntArray
 
 
 class Read(NamedTuple):
-    """Documents as they are read once: unit vectors, and for attention their tokens."""
+    """Documents as they are read once: vectors (1 long, or as they come), and for attention their tokens."""
 
     vectors: Tensor
     tokens: TokenRows | None
@@ -33,9 +34,11 @@ class Read(NamedTuple):
 class DocumentSide(nn.Module):
     """An encoder, centred, with one residual layer; or its tokens for attention, where labels have layers enough."""
 
-    def __init__(self, encoder: nn.Module, mean: FloatArray, *, layer: bool, attention: bool) -> None:
+    def __init__(
+        self, encoder: nn.Module, mean: FloatArray, *, layer: bool, attention: bool, linear_output: bool = False
+    ) -> None:
         super().__init__()
-        self.encoder, self.attention = encoder, attention
+        self.encoder, self.attention, self.linear_output = encoder, attention, linear_output
         dim: int = encoder.dim  # type: ignore[assignment]
         self.layer = linear(dim, dim) if layer and not attention else None
         self.mean: Tensor
@@ -47,9 +50,9 @@ class DocumentSide(nn.Module):
     def read(self, tokens: Tokens) -> Read:
         """A transformer's states are computed once for both."""
         if not self.attention:
-            return Read(self._unit(self.encoder(tokens)), None)
+            return Read(self._scaled(self.encoder(tokens)), None)
         if isinstance(self.encoder, StaticModule):
-            return Read(self._unit(self.encoder(tokens)), self._distinct(self.encoder, tokens))
+            return Read(self._scaled(self.encoder(tokens)), self._distinct(self.encoder, tokens))
         states, mask = self._states(tokens)
         device, places = states.device, torch.from_numpy(np.flatnonzero(mask))
         table = states.flatten(0, 1)[places.to(device)]
@@ -57,17 +60,21 @@ class DocumentSide(nn.Module):
         rows = TokenRows(table, ids, bias, np.concatenate([[0], np.cumsum(mask.sum(axis=1))]).astype(np.int64))
         inside = torch.from_numpy(mask).to(device)
         mean = (states * inside[..., None]).sum(dim=1) / inside.sum(dim=1, keepdim=True).clamp(min=1)
-        return Read(self._unit(mean), rows)
+        return Read(self._scaled(mean), rows)
 
-    def cosines(self, tokens: TokenRows, queries: Tensor, outputs: Tensor, sets: Tensor) -> Tensor:
-        """(documents, labels of a document): of the tokens as each label sees them, and its output vector."""
-        return attended_cosines(tokens, queries, outputs, self.mean, sets)
+    def attended(self, tokens: TokenRows, labels: Seen, sets: Tensor) -> Tensor:
+        """(documents, labels of a document): cosines of the tokens as each label sees them and its output vector; or
+        products, and the label's constant."""
+        assert labels.queries is not None
+        if labels.constants is None:
+            return attended_cosines(tokens, labels.queries, labels.outputs, self.mean, sets)
+        return attended_products(tokens, labels.queries, labels.outputs, sets) + labels.constants[sets]
 
-    def _unit(self, pooled: Tensor) -> Tensor:
-        vectors = unit(pooled) - self.mean
+    def _scaled(self, pooled: Tensor) -> Tensor:
+        vectors = pooled if self.linear_output else unit(pooled) - self.mean
         if self.layer is not None:
             vectors = vectors + self.layer(vectors)
-        return unit(vectors)
+        return vectors if self.linear_output else unit(vectors)
 
     def _distinct(self, encoder: StaticModule, tokens: Tokens) -> TokenRows:
         """Each distinct token once. While training some are left out, as they are of the sum; never all of a text."""
@@ -93,23 +100,36 @@ class DocumentSide(nn.Module):
 
 
 class Seen(NamedTuple):
-    """Labels as a step needs them: unit output vectors, and queries where there is attention."""
+    """Labels as a step needs them: output vectors, and queries where there is attention.
+
+    Output vectors are 1 long, unless there are constants: then labels are linear classifiers.
+    """
 
     outputs: Tensor
     queries: Tensor | None
+    constants: Tensor | None = None
+
+    def scores(self, vectors: Tensor) -> Tensor:
+        """Documents x labels: cosines, or products and constants."""
+        products = vectors @ self.outputs.T
+        return products if self.constants is None else products + self.constants
 
 
 class FreeLabels(nn.Module):
     """Weights of their own for each label that has documents; its query starts at 0: all tokens count alike."""
 
-    def __init__(self, start: FloatArray, *, attention: bool) -> None:
+    def __init__(self, start: FloatArray, *, attention: bool, linear_output: bool = False) -> None:
         super().__init__()
         self.output = nn.Parameter(torch.from_numpy(start.copy()))
         self.query = nn.Parameter(torch.zeros_like(self.output)) if attention else None
+        self.constant = nn.Parameter(torch.zeros(len(start))) if linear_output else None
 
     def forward(self, labels: IntArray) -> Seen:
         at = torch.from_numpy(labels.astype(np.int64)).to(self.output.device)
-        return Seen(unit(self.output[at]), None if self.query is None else self.query[at])
+        own, queries = self.output[at], None if self.query is None else self.query[at]
+        if self.constant is None:
+            return Seen(unit(own), queries)
+        return Seen(own, queries, self.constant[at])
 
 
 class FrozenLabels(nn.Module):

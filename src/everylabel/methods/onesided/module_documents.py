@@ -16,7 +16,7 @@ from everylabel.encoders.static_module import StaticModule
 from everylabel.encoders.transformer import BUDGET, batches
 from everylabel.methods.onesided.attention import TokenRows, weights_of
 from everylabel.methods.onesided.documents import ROWS
-from everylabel.methods.onesided.module import DocumentSide, LabelModule
+from everylabel.methods.onesided.module import DocumentSide, LabelModule, Seen
 from everylabel.types import FloatArray, IntArray, LongArray
 from everylabel.vectors import unit_rows
 
@@ -32,9 +32,10 @@ class ModuleDocuments:
 
     @classmethod
     def restored(
-        cls, encoder: Encoder, layers: dict[str, FloatArray], *, layer: bool, attention: bool
+        cls, encoder: Encoder, layers: dict[str, FloatArray], *, layer: bool, attention: bool, linear_output: bool
     ) -> ModuleDocuments:
-        side = DocumentSide(encoder.module, np.zeros(encoder.dim, np.float32), layer=layer, attention=attention)
+        mean = np.zeros(encoder.dim, np.float32)
+        side = DocumentSide(encoder.module, mean, layer=layer, attention=attention, linear_output=linear_output)
         tensors = {name: torch.from_numpy(np.array(value)) for name, value in layers.items()}
         side.load_state_dict(tensors, strict=False)  # the encoder has its own
         return cls(side.eval())
@@ -66,14 +67,14 @@ class ModuleDocuments:
         return read.vectors.cpu().numpy(), read.tokens
 
     def attended(self, read: TokenRows, ids: IntArray, labels: dict[str, FloatArray]) -> FloatArray:
-        """Cosines of each document with its labels (`ids`, -1 for none: any number), by the vectors of all labels."""
+        """Scores of each document with its labels (`ids`, -1 for none: any number), by the vectors of all labels."""
         asked, places = np.unique(ids, return_inverse=True)
         rows = torch.from_numpy(asked)  # taken by torch, whose arrays are aligned: else sums differ in their last digit
         device = read.table.device
         with torch.inference_mode():
-            queries, outputs = (torch.from_numpy(labels[name])[rows].to(device) for name in ("queries", "outputs"))
+            own = Seen(**{name: torch.from_numpy(values)[rows].to(device) for name, values in labels.items()})
             sets = torch.from_numpy(places.reshape(ids.shape)).to(device)
-            found: FloatArray = self.side.cosines(read, queries, outputs, sets).cpu().numpy()
+            found: FloatArray = self.side.attended(read, own, sets).cpu().numpy()
         return found
 
     def weights(self, tokens: Tokens, query: FloatArray) -> FloatArray:
@@ -91,13 +92,15 @@ class ModuleDocuments:
         return {name: tensor.cpu().numpy() for name, tensor in tensors if not name.startswith("encoder.")}
 
 
-def label_vectors(labels: LabelModule, n: int) -> tuple[FloatArray, FloatArray | None]:
-    """Unit output vectors of the first n labels, and their queries if there is attention."""
-    outputs, queries = [], []
+def label_vectors(labels: LabelModule, n: int) -> dict[str, FloatArray]:
+    """Of the first n labels: `outputs` (1 long, unless there are constants), `queries` and `constants` if any."""
+    found: dict[str, list[FloatArray]] = {}
     with evaluating(labels), torch.inference_mode():
         for first in range(0, n, LABELS):
             seen = labels(np.arange(first, min(first + LABELS, n), dtype=np.int32))
-            outputs.append(unit_rows(seen.outputs.cpu().numpy()))
-            if seen.queries is not None:
-                queries.append(seen.queries.cpu().numpy())
-    return np.concatenate(outputs), np.concatenate(queries) if queries else None
+            own = {name: part.cpu().numpy() for name, part in seen._asdict().items() if part is not None}
+            if "constants" not in own:
+                own["outputs"] = unit_rows(own["outputs"])
+            for name, part in own.items():
+                found.setdefault(name, []).append(part)
+    return {name: np.concatenate(parts) for name, parts in found.items()}

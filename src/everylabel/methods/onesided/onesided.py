@@ -16,29 +16,29 @@ an encoder that is trained (eq. 1) and compared by the cosine with one vector a 
 | dpr, dexml | second, same | no | 0 |
 | of-de, of-lan | frozen | no, yes | 1 |
 
-Not in the paper: loss, temperature, pooling. Here: decoupled softmax over all seen labels, or a random part of them,
-temperature 0.05, as in "Dual-Encoders for Extreme Multi-label Classification" (DEXML). Deviations, beside encoders:
-- Documents are centred (tower.py) and, without attention, have one residual layer (`document_layer`).
-- The frozen encoder is the documents' own before training, and the projections start as the identity. Another one is a
-  setting (`label_encoder`): its projection starts as the ridge regression to the documents' encoder on label texts.
-- Free weights start as the mean of the label's documents, free queries as 0; there are no constants, as in all cosines.
+The defaults are not the paper's, whose settings are the preset "paper" (presets.py):
+- Documents are centred (`center`, tower.py) and, without attention, have one residual layer (`document_layer`).
+- The frozen encoder is the documents' own before training. Others are a setting (`label_encoder`); the vectors of
+  several stand side by side: more dimensions are better (table 4).
 - Attention is asked for a label set a document: its labels, and wrong ones of those that its pooled vector is nearest
   to. All other labels count in the loss as the pooled vector has them, which is trained beside it by the same loss; at
-  the end it gives shortlists to attention. The score is the mean of both cosines (`pooled_share`).
+  the end it gives shortlists to attention. The score is the mean of both cosines (`pooled_share`). Without a
+  `shortlist` attention is asked for all labels, in training and after it, and nothing else is trained.
+- Each term of eq. 4 is a mean over its own pairs, so that a label's text weighs as much as all labels of a document;
+  `pair_sums` are the sums of the paper.
+- Free weights are compared by the cosine, too; `output="linear"` has the paper's products with a constant a label.
 - A label's frequency adds to its logit (`frequency_weight`), so that cosines need not say it: frequent labels come
   first where texts say little, and unseen ones are not pushed away. Ranking puts a document's best 100 in that order,
   with less of it, so that rare labels come up where it costs next to nothing (`rare_weight`).
-- Special tokens of a transformer have no part in attention.
 - `unseen_negatives` is off: labels that nobody has used are read in the auxiliary loss only (`unseen_auxiliary`).
-- A label's text is its name, alternative names and description, cut to LABEL_TOKENS.
 Labels that nobody has used are not ranked by `ova-clf` and `lan`: they have no weights.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,7 @@ from everylabel.methods.base import Method, State
 from everylabel.methods.depl.depl import Learning, seen_first
 from everylabel.methods.evidence import Clue, heaviest_window
 from everylabel.methods.facts import FEW_DOCUMENTS, Facts, Work, encoder_for
+from everylabel.methods.onesided.presets import FROZEN, presets_of
 from everylabel.methods.onesided.spread import row_of
 from everylabel.methods.rare import check_rare_weight
 from everylabel.methods.traits import PAIRS_AND_TEXTS, SHALLOW, method
@@ -68,10 +69,12 @@ if TYPE_CHECKING:
     from everylabel.encoders.base import Encoder
     from everylabel.methods.onesided.learning import Pairs
     from everylabel.methods.onesided.module import DocumentSide, LabelModule
-    from everylabel.methods.onesided.ranker import OneSidedRanker, Span
+    from everylabel.methods.onesided.ranker import OneSidedRanker, Scoring, Span
     from everylabel.methods.onesided.reader import LabelReader
 
 LabelSide = Literal["free", "second", "same", "frozen"]
+Output = Literal["cosine", "linear"]
+OWN = "own"  # among the label encoders: the documents' encoder before training
 MOST_HELD_OUT = 1_000  # documents of an evaluation
 LABEL_TOKENS = 64  # of a label's text
 WEIGHED = 100  # labels that their frequency puts in another order; it takes no label's place among them
@@ -89,7 +92,18 @@ class Held(NamedTuple):
     "of-de", "a dual encoder whose label side stays frozen: learns from pairs and keeps labels that nobody has used"
 )
 class OfDe(Method):
-    """Score = (1 + cosine) / 2, less for rare labels. Fit: epochs x (tokens + documents x labels x dim)."""
+    """Score = (1 + cosine) / 2, less for rare labels. Fit: epochs x (tokens + documents x labels x dim).
+
+    Deviations:
+    - Not in the paper: loss, temperature, pooling, lengths. Here: decoupled softmax over all labels, temperature
+      0.05, as in "Dual-Encoders for Extreme Multi-label Classification" (DEXML, whose setup it follows), the mean of
+      the tokens, 512 tokens of a document and 64 of a label; gradients are cut to length 1.
+    - The rate is the middle one of its three, of which it takes the best on dev: 2e-5, 5e-5, 1e-4.
+    - Projections start as the ridge regression from the label encoder to the documents' one on label texts, or as the
+      identity where they are the same.
+    - Special tokens have no part in attention.
+    - A label's text is its name, alternative names and description; the paper's were names only.
+    """
 
     traits = replace(
         PAIRS_AND_TEXTS,
@@ -100,13 +114,17 @@ class OfDe(Method):
         least_documents=FEW_DOCUMENTS,
         reads_sentences=10,
     )
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = presets_of(FROZEN)
 
     encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(lexical=768))
     label_side: LabelSide = "frozen"
-    label_encoder: str = ""  # of a frozen label side: a transformer's name or folder; "": the documents' own, untrained
+    label_encoder: str = ""  # of a frozen label side: names or folders, "own + minilm"; "": "own", documents' untrained
+    output: Output = "cosine"  # of free weights: "linear" is their product with a document, and a constant a label
+    center: bool = True  # what all documents have in common is taken away from them
     attention: bool = False
     document_layer: bool = True  # a residual layer on documents; not with attention
     auxiliary: float = 1.0  # weight of eq. 4, the paper's lambda; 0: without
+    pair_sums: bool = False  # every pair and every label text counts alike; False: each term of eq. 4 is a mean
     unseen_negatives: bool = False  # labels that nobody has used are wrong for every document
     unseen_auxiliary: bool = True  # they are among the label texts of eq. 4
     learn: Learning = field(default_factory=lambda: Learning(epochs=5.0, batch_size=256))
@@ -117,7 +135,7 @@ class OfDe(Method):
     pooled_share: float = 0.5  # of the pooled vector's cosine in a score with attention; 0: attention alone
     frequency_weight: float = 0.5  # of ln(1 + training documents) of a label, beside cosine / temperature
     rare_weight: float = 0.3  # how much of that is taken away again in a ranking; 0: as in training
-    shortlist: int = 200  # labels of a document that attention puts in order
+    shortlist: int = 200  # labels of a document that attention puts in order; 0: all, by attention alone
     index: IndexKind = "auto"
     evaluations: int = 0  # while training, into history_; above 0, documents and labels are held out for them
     held_out: float = 0.05  # share of the documents and of the labels
@@ -135,17 +153,6 @@ class OfDe(Method):
     def depth(self) -> int:
         return SHALLOW if self.attention else super().depth
 
-    @classmethod
-    def paper(cls) -> Self:
-        """The paper's settings for EURLEX57K, on eight GPUs; the rate is the middle one of its three."""
-        encoder = EncoderConfig(kind="distilbert-base-uncased", max_tokens=512)
-        learn = Learning(epochs=50, batch_size=256, lr=5e-5, layer_lr=5e-5)
-        settings: dict[str, Any] = {"document_layer": False, "unseen_negatives": True, "labels_per_batch": 1_000_000}
-        settings |= {"pooled_share": 0.0, "frequency_weight": 0.0, "rare_weight": 0.0}
-        if cls().label_side == "frozen":
-            settings["label_encoder"] = "Salesforce/SFR-Embedding-2_R"
-        return cls(encoder=encoder, learn=learn, **settings)
-
     def check(self) -> None:
         self.encoder.check()
         self.learn.check("learn")
@@ -154,18 +161,30 @@ class OfDe(Method):
                 f"{self.name} reads a document as one text: encoder.passages must be 'first'; "
                 f"got {self.encoder.passages!r}"
             )
+        if not all(self._label_encoders):
+            raise ConfigError(
+                f"label_encoder must be names or folders such as 'own + minilm'; got {self.label_encoder!r}"
+            )
         if self.label_encoder and self.label_side != "frozen":
             raise ConfigError(
                 f"label_encoder is for label_side='frozen'; got {self.label_encoder!r} with {self.label_side!r}"
             )
+        if self.output == "linear" and (self.label_side != "free" or self.center or self.frequency_weight > 0):
+            raise ConfigError(
+                "output='linear' is for label_side='free', center=false and frequency_weight=0; "
+                f"got {self.label_side!r}, {self.center} and {self.frequency_weight}"
+            )
+        if self.attention and not self.shortlist and self.pooled_share > 0:
+            raise ConfigError(f"attention without a shortlist needs pooled_share=0; got {self.pooled_share}")
         if self.temperature <= 0 or self.auxiliary < 0 or self.weight_decay < 0:
             raise ConfigError(
                 "temperature must be above 0, auxiliary and weight_decay 0 or more; "
                 f"got {self.temperature}, {self.auxiliary} and {self.weight_decay}"
             )
-        if self.shortlist < 1 or self.most_labels < 1:
+        if self.shortlist < 0 or self.most_labels < 1:
             raise ConfigError(
-                f"shortlist and labels_per_batch must be at least 1; got {self.shortlist} and {self.most_labels}"
+                "shortlist must be 0 (all labels) or more, labels_per_batch at least 1; "
+                f"got {self.shortlist} and {self.most_labels}"
             )
         if self.hard_negatives < 0 or self.evaluations < 0 or self.frequency_weight < 0:
             raise ConfigError(
@@ -197,10 +216,13 @@ class OfDe(Method):
         order, n_seen = seen_first(data), len(seen_labels(data))
         views, by_id = Views.in_run(data.documents, run), np.argsort(ranks(data.documents.ids))
         labels_by_id = in_order_of_ids(data).labels
-        tower = Tower.load(self.encoder, views.taken(by_id), labels_by_id, self.random_state, center=True, run=run)
+        tower = Tower.load(
+            self.encoder, views.taken(by_id), labels_by_id, self.random_state, center=self.center, run=run
+        )
         encoder = tower.encoder
         encoder.module.requires_grad_(self.encoder.trainable)
-        side = DocumentSide(encoder.module, tower.mean, layer=self.document_layer, attention=self.attention)
+        layers = {"layer": self.document_layer, "attention": self.attention}
+        side = DocumentSide(encoder.module, tower.mean, **layers, linear_output=self.output == "linear")
         texts = [text_of(data.labels[int(i)]) for i in order]
         rows = by_id[np.diff(data.required_pairs.indptr)[by_id] > 0]
         truth = csr_matrix(data.required_pairs[rows][:, order])
@@ -210,12 +232,12 @@ class OfDe(Method):
         ranked = order[:n_seen] if self.label_side == "free" else order
 
         def ranker() -> OneSidedRanker:
-            made = OneSidedRanker.of(encoder, side, self.shortlist, self.pooled_share)
+            made = OneSidedRanker.of(encoder, side, self._scoring)
             return made.index_labels(self.index, labels, ranked, len(dataset.labels))
 
         def watch(step: int) -> dict[str, Any]:
             found = self._weighed(ranker().rank(encoder.tokenize(held.documents.full_texts), 100), data.counts, 100)
-            vectors, _ = label_vectors(labels, len(ranked))
+            vectors = label_vectors(labels, len(ranked))["outputs"]
             return row_of(step, found, held.truth, held.hidden, vectors, n_seen)
 
         learner = Learner(side, labels, pairs, self, run)
@@ -228,7 +250,7 @@ class OfDe(Method):
             super()._with_labels(labels, first)
             return
         texts = [text_of(label) for label in labels.labels[first:]]
-        self.ranker_ = self.ranker_.with_labels(first, *self.reader_.read(texts, LABEL_TOKENS, self.ranker_))
+        self.ranker_ = self.ranker_.with_labels(first, self.reader_.read(texts, LABEL_TOKENS, self.ranker_))
 
     def _held_out(self, dataset: Dataset) -> tuple[Dataset, Held]:
         """What is trained on, and what evaluations look at."""
@@ -249,28 +271,45 @@ class OfDe(Method):
     ) -> tuple[LabelModule, LabelReader]:
         from everylabel.encoders.build import load_encoder
         from everylabel.methods.onesided.module import FreeLabels, FrozenLabels, ReadLabels, aligned
-        from everylabel.methods.onesided.reader import LabelReader
+        from everylabel.methods.onesided.reader import LabelReader, side_by_side
 
         if self.label_side == "free":
-            return FreeLabels(self._centroids(encoder, side, pairs), attention=self.attention), LabelReader.of(None)
+            linear = self.output == "linear"
+            start = self._small(encoder.dim, pairs.n_seen) if linear else self._centroids(encoder, side, pairs)
+            return FreeLabels(start, attention=self.attention, linear_output=linear), LabelReader.of([])
         if self.label_side != "frozen":
             second = self.label_side == "second"
             labels = ReadLabels(side, pairs.texts, second=second, attention=self.attention)
-            return labels, LabelReader.of(None)
+            return labels, LabelReader.of([])
         own, projection = encoder.encode_tokens(pairs.texts, run=run), np.eye(encoder.dim, dtype=np.float32)
-        reader, vectors = LabelReader.of(encoder), own
-        if self.label_encoder:
-            other = load_encoder(self._label_encoder, run=run)
-            vectors, reader = other.encode_tokens(other.tokenize(texts, LABEL_TOKENS)), LabelReader.of(other)
+        reader, vectors = LabelReader.of([encoder]), own
+        if self._label_encoders != [OWN]:
+            configs = zip(self._label_encoders, self._label_configs, strict=True)
+            encoders = [encoder if name == OWN else load_encoder(config, run=run) for name, config in configs]
+            vectors, reader = side_by_side(encoders, texts, LABEL_TOKENS, run), LabelReader.of(encoders)
             projection = aligned(vectors, own)
         return FrozenLabels(vectors, projection, attention=self.attention), reader
 
     @property
-    def _label_encoder(self) -> EncoderConfig:
-        """Of a frozen label side."""
-        if not self.label_encoder:
-            return self.encoder
-        return EncoderConfig(kind=self.label_encoder, trainable=False, device=self.encoder.device)
+    def _label_encoders(self) -> list[str]:
+        """Of a frozen label side; spaces around a "+" tell it from one in a folder's name."""
+        return [name.strip() for name in f" {self.label_encoder or OWN} ".split(" + ")]
+
+    @property
+    def _label_configs(self) -> tuple[EncoderConfig, ...]:
+        device = self.encoder.device
+        others = (EncoderConfig(kind=name, trainable=False, device=device) for name in self._label_encoders)
+        return tuple(self.encoder if other.kind == OWN else other for other in others)
+
+    @property
+    def _scoring(self) -> Scoring:
+        from everylabel.methods.onesided.ranker import Scoring
+
+        return Scoring(self.shortlist, self.pooled_share, linear_output=self.output == "linear")
+
+    def _small(self, dim: int, n: int) -> FloatArray:
+        """Random weights, as those of a classifier on a transformer begin."""
+        return np.random.default_rng(self.random_state).normal(0, 0.02, (n, dim)).astype(np.float32)
 
     def _centroids(self, encoder: Encoder, side: DocumentSide, pairs: Pairs) -> FloatArray:
         from everylabel.encoders.table import random_signs
@@ -330,15 +369,10 @@ class OfDe(Method):
         from everylabel.methods.onesided.reader import LabelReader
 
         self.history_ = state["history"]
-        frozen = self._label_encoder if self.label_side == "frozen" else None
+        frozen = self._label_configs if self.label_side == "frozen" else ()
         self.reader_ = LabelReader.restored(frozen, strip_prefix(state, "reader"))
         self.ranker_ = OneSidedRanker.restore(
-            self.encoder,
-            "ranker",
-            state,
-            layer=self.document_layer,
-            shortlist=self.shortlist,
-            pooled_share=self.pooled_share,
+            self.encoder, "ranker", state, layer=self.document_layer, scoring=self._scoring
         )
 
     def _check_contents(self, n_labels: int) -> None:

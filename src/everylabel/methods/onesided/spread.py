@@ -1,7 +1,9 @@
 """What is watched while a dual encoder learns: how well it ranks, and whether the unseen labels' vectors collapse.
 
 "Preserving Zero-shot Capability in Supervised Fine-tuning for Multi-label Text Classification": figures 3 and 8 are
-ZSR@100 over the steps; figures 4 and 7, the collapse, are two numbers and a projection here.
+ZSR@100 over the steps; figures 4 and 7, the collapse "into a small, isolated region", are numbers and a projection.
+Small: `spread` of the unseen labels, beside that of the seen ones: all labels of a vocabulary may be alike. Isolated:
+their cosine with seen labels, and whose neighbours they are (`isolation`).
 """
 
 from __future__ import annotations
@@ -16,6 +18,9 @@ from everylabel.types import Csr, FloatArray, Ranking
 from everylabel.vectors import unit_rows
 
 SHOWN = 300  # labels of a kind in a projection
+ASKED = 1_000  # unseen labels whose neighbours are looked at
+NEIGHBOURS = 10
+ROWS = 64  # of them at a time
 
 
 class Spread(NamedTuple):
@@ -41,6 +46,36 @@ def spread(vectors: FloatArray) -> Spread | None:
     return Spread(float(cosine), float(total**2 / squares) if total > 1e-12 * n else 0.0)
 
 
+def between(one: FloatArray, other: FloatArray) -> float | None:
+    """The mean cosine over all pairs of a vector of one kind and one of the other; None without any. O(n dim)."""
+    if not len(one) or not len(other):
+        return None
+    means = [unit_rows(vectors).astype(np.float64).mean(axis=0) for vectors in (one, other)]
+    return float(means[0] @ means[1])
+
+
+def isolation(seen: FloatArray, unseen: FloatArray) -> float | None:
+    """Are unseen labels next to each other only? 1: they are; 0: as many as among labels put anywhere at random.
+
+    The share of unseen ones among the NEIGHBOURS nearest labels of an unseen label, above what chance has, over
+    the most that it can be above it. None for fewer than two unseen labels, or without seen ones.
+    O(ASKED x labels x dim).
+    """
+    n, n_seen = len(seen) + len(unseen), len(seen)
+    if len(unseen) < 2 or not n_seen:
+        return None
+    units, k = unit_rows(np.concatenate([seen, unseen])), min(NEIGHBOURS, len(unseen) - 1)
+    asked = np.arange(n_seen, n, max(1, -(-len(unseen) // ASKED)))
+    n_unseen = 0
+    for first in range(0, len(asked), ROWS):
+        rows = asked[first : first + ROWS]
+        cosines = units[rows] @ units.T
+        cosines[np.arange(len(rows)), rows] = -np.inf  # not its own neighbour
+        n_unseen += int((np.argpartition(-cosines, k - 1, axis=1)[:, :k] >= n_seen).sum())
+    share, chance = n_unseen / (k * len(asked)), (len(unseen) - 1) / (n - 1)
+    return float((share - chance) / (1 - chance))
+
+
 def projection(seen: FloatArray, unseen: FloatArray) -> dict[str, list[list[float]]]:
     """Unit vectors of labels, at most SHOWN of each kind, in the two directions in which all of them differ most."""
     parts = [unit_rows(vectors[:: max(1, -(-len(vectors) // SHOWN))]) for vectors in (seen, unseen)]
@@ -60,14 +95,18 @@ def row_of(
 
     `vectors` are those of the labels, the first n_seen of labels with pairs.
     """
-    hits, found = find_hits(ranking, truth), spread(vectors[n_seen:])
+    seen, unseen = vectors[:n_seen], vectors[n_seen:]
+    hits, found, usual = find_hits(ranking, truth), spread(unseen), spread(seen)
     return {
         "step": step,
         "ndcg@5": _value(ndcg(hits, 5)),
         "zsr@100": _value(recall(hits, 100, hidden)),
         "unseen_cosine": None if found is None else found.cosine,
         "unseen_participation": None if found is None else found.participation,
-        "projection": projection(vectors[:n_seen], vectors[n_seen:]),
+        "seen_cosine": None if usual is None else usual.cosine,
+        "unseen_seen_cosine": between(unseen, seen),
+        "unseen_isolation": isolation(seen, unseen),
+        "projection": projection(seen, unseen),
     }
 
 

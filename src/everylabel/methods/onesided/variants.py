@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any, ClassVar
 
 from everylabel.methods.facts import FEW_DOCUMENTS, Facts, Work
 from everylabel.methods.onesided.onesided import LabelSide, OfDe
+from everylabel.methods.onesided.presets import ATTENTION, FREE, FROZEN, presets_of
 from everylabel.methods.traits import Traits, method
 
 
@@ -19,6 +22,7 @@ class OfLan(OfDe):
         worth=100,
         reads_sentences=None,
     )
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = presets_of(FROZEN, ATTENTION)
 
     attention: bool = True
 
@@ -34,7 +38,14 @@ class OfLan(OfDe):
 
 @method("ova-clf", "of-de with free weights for each label instead of its text")
 class OvaClf(OfDe):
-    """An encoder and free weights for each seen label."""
+    """An encoder and free weights for each seen label.
+
+    Deviations:
+    - Not in the paper: loss, pooling, lengths. Here: decoupled softmax over all seen labels, the mean of the tokens,
+      512 tokens of a document; gradients are cut to length 1. Free weights start at random, free queries as 0.
+    - The rate is the middle one of its three, of which it takes the best on dev: 2e-5, 5e-5, 1e-4.
+    - Special tokens have no part in attention.
+    """
 
     traits = Traits(
         why="an encoder with free weights a label",
@@ -42,6 +53,7 @@ class OvaClf(OfDe):
         on_one_core=1.83,
         least_documents=FEW_DOCUMENTS,
     )
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = presets_of(FREE)
 
     label_side: LabelSide = "free"
     auxiliary: float = 0.0
@@ -52,6 +64,7 @@ class Lan(OvaClf):
     """Label-wise attention with free queries and weights for each seen label."""
 
     traits = replace(OvaClf.traits, why="an encoder with attention a label; shows passages")
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = presets_of(FREE, ATTENTION)
 
     attention: bool = True
 
@@ -65,6 +78,7 @@ class Dpr(OfDe):
     """Two encoders, one of documents and one of label texts, both trained."""
 
     traits = replace(OfDe.traits, why="two encoders trained on the pairs", worth=None, reads_sentences=12)
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = presets_of()
 
     label_side: LabelSide = "second"
     auxiliary: float = 0.0
