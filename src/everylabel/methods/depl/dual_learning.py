@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from torch.nn import functional
 from everylabel.encoders.base import Tokens
 from everylabel.methods.depl.module import Dual, bce, joint_bce, linear
 from everylabel.run import QUIET, Run
-from everylabel.train.batches import epoch_rows
+from everylabel.train.batches import dense_part, epoch_rows, joined_by_others
 from everylabel.train.config import TrainConfig
 from everylabel.train.loop import Group, train
 from everylabel.types import Csr, FloatArray, IntArray, LongArray
@@ -52,7 +53,11 @@ class Texts:
 
     def take(self, labels: IntArray, rng: np.random.Generator) -> Tokens:
         plain = rng.random(len(labels)) < self.plain_share
-        return Tokens.join([self.full, self.plain]).take(labels + self.full.n_rows * plain)
+        return self._both.take(labels + self.full.n_rows * plain)
+
+    @cached_property
+    def _both(self) -> Tokens:
+        return Tokens.join([self.full, self.plain])
 
 
 class Batch(NamedTuple):
@@ -151,18 +156,13 @@ class LabelSets:
     def __call__(self, number: int, rng: np.random.Generator) -> Batch:
         rows = epoch_rows(self.pairs.documents.n_rows, self.batch_size, number, self.seed)
         columns = self.columns(rows, rng)
-        truth = self.pairs.truth[rows][:, columns].toarray().astype(np.float32)
+        truth = dense_part(self.pairs.truth, rows, columns)
         return Batch(self.pairs.documents.take(rows), columns, truth, self.texts.take(columns, rng))
 
     def columns(self, rows: LongArray, rng: np.random.Generator) -> IntArray:
-        inside = np.zeros(self.n_labels, bool)
-        inside[self.pairs.truth[rows].indices] = True
         hard = self.pairs.hard[rows].ravel()
-        inside[hard[hard >= 0]] = True
-        others = np.flatnonzero(~inside)
-        missing = min(max(0, self.size - int(inside.sum())), len(others))
-        inside[rng.choice(others, missing, replace=False)] = True
-        return np.flatnonzero(inside).astype(np.int32)
+        own = np.concatenate([self.pairs.truth[rows].indices, hard[hard >= 0]])
+        return joined_by_others(own, self.n_labels, self.size, rng)
 
 
 def _like(values: FloatArray, tensor: Tensor) -> Tensor:

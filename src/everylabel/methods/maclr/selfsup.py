@@ -17,7 +17,7 @@ from everylabel.methods.tower import Tower
 from everylabel.run import QUIET, Run
 from everylabel.text.matching import LabelMatcher, MatchConfig, label_texts
 from everylabel.text.views import Views
-from everylabel.train.batches import Corpus, epoch_rows
+from everylabel.train.batches import Corpus, epoch_rows, some_of
 from everylabel.train.clusters import spherical_kmeans
 from everylabel.train.config import TrainConfig
 from everylabel.train.loop import Group, train
@@ -233,7 +233,7 @@ class StageOne:
         """RTS: title and segment, two segments, title and title, label and label."""
         one, other = (self.corpus.segments(rows, SEGMENT_WORDS, rng) for _ in range(2))
         _, titles = self.corpus.pairs(rows, rng)
-        labels = rng.permutation(len(self.learner.dataset.labels))[: len(rows)].astype(np.int32)
+        labels = some_of(len(self.learner.dataset.labels), len(rows), rng).astype(np.int32)
         return {
             "title-segment": Pairs(one, titles),
             "segment-segment": Pairs(one, other, y_is_document=True),

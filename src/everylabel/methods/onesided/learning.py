@@ -20,7 +20,7 @@ from everylabel.encoders.base import Tokens
 from everylabel.methods.depl.dual_learning import FEWEST, MOST, STATIC_LR, TRANSFORMER_LR
 from everylabel.methods.onesided.module import DocumentSide, LabelModule, Read, Seen
 from everylabel.run import QUIET, Run
-from everylabel.train.batches import epoch_rows
+from everylabel.train.batches import dense_part, epoch_rows, joined_by_others
 from everylabel.train.config import TrainConfig
 from everylabel.train.loop import Group, train
 from everylabel.train.losses import decoupled_softmax
@@ -87,7 +87,7 @@ class Batches:
             labels = epoch_rows(self.n_texts, len(rows), number, seed + 1)
         columns = self.columns(rows, labels, rng)
         truth = np.zeros((len(rows) + len(labels), len(columns)), bool)
-        truth[: len(rows)] = self.pairs.truth[rows][:, columns].toarray() > 0
+        truth[: len(rows)] = dense_part(self.pairs.truth, rows, columns) > 0
         truth[len(rows) + np.arange(len(labels)), np.searchsorted(columns, labels)] = True
         negatives = np.ones_like(truth)
         negatives[: len(rows), columns >= self.n_negatives] = False
@@ -103,13 +103,8 @@ class Batches:
 
     def columns(self, rows: LongArray, labels: LongArray, rng: np.random.Generator) -> IntArray:
         """All labels that may be negatives; too many: the rows' own, and random ones up to so many."""
-        inside = np.zeros(self.pairs.n_labels, bool)
-        inside[self.pairs.truth[rows].indices] = True
-        inside[labels] = True
-        others = np.flatnonzero(~inside[: self.n_negatives])
-        missing = min(max(0, self.method.most_labels - int(inside.sum())), len(others))
-        inside[rng.choice(others, missing, replace=False)] = True
-        return np.flatnonzero(inside).astype(np.int32)
+        own = np.concatenate([self.pairs.truth[rows].indices, labels])
+        return joined_by_others(own, self.n_negatives, self.method.most_labels, rng)
 
     def state_dict(self) -> Row:
         return {"history": self.history}
