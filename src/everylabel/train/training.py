@@ -104,7 +104,7 @@ class Training:
     def identity(self) -> dict[str, Any]:
         """All that the loop knows of what decides the result; not the device and how often a checkpoint is written."""
         settings = {k: v for k, v in asdict(self.config).items() if k not in ("device", "checkpoint_every")}
-        rates = [[len(g.members), g.lr, g.weight_decay, g.sparse, list(g.betas)] for g in self.groups]
+        rates = [[len(g.members), g.lr, g.weight_decay, g.sparse, list(g.betas), g.eps] for g in self.groups]
         shapes = [[key, list(weight.shape), str(weight.dtype)] for key, weight in self.weights.items()]
         evaluated = self.evaluate is not None
         return {"config": settings, "groups": rates, "weights": shapes, "seed": self.seed, "evaluated": evaluated}

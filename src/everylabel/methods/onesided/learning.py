@@ -132,10 +132,12 @@ class Learner:
         encoders = {id(weight): weight for part in parts for weight in part.parameters()}
         layers = [weight for weight in self.both.parameters() if id(weight) not in encoders]
         decay = method.weight_decay
-        groups = [
-            Group(list(encoders.values()), lr=lr, sparse=static, weight_decay=0.0 if static else decay),
-            Group(layers, lr=method.learn.layer_lr, weight_decay=decay),
-        ]
+        if static:  # the few biases beside static embeddings decay as well: what was measured has it so
+            groups = [Group(encoders.values(), lr=lr, sparse=True)]
+            groups += [Group(layers, lr=method.learn.layer_lr, weight_decay=decay)]
+        else:
+            groups = Group(encoders.values(), lr=lr, weight_decay=decay).but_vectors()
+            groups += Group(layers, lr=method.learn.layer_lr, weight_decay=decay).but_vectors()
         batches = Batches(self.pairs, method, steps, watch)
         config = TrainConfig(steps=steps, device=method.encoder.device)
         name, seed = "fine-tuning", method.random_state
