@@ -80,7 +80,7 @@ def test_some_labels_of_many() -> None:
 
 @pytest.mark.parametrize("auxiliary", [0.0, 1.0])
 def test_a_batch_of_one_sided_learning(auxiliary: float) -> None:
-    learn = SimpleNamespace(batch_size=32)
+    learn = SimpleNamespace(batch_size=32, accumulate=1)
     settings: dict[str, Any] = {"unseen_negatives": True, "unseen_auxiliary": True, "label_side": "frozen"}
     settings |= {"evaluations": 0, "most_labels": 300, "hard_negatives": 8, "shortlist": 50, "random_state": 1}
     method: Any = SimpleNamespace(learn=learn, auxiliary=auxiliary, **settings)

@@ -50,6 +50,7 @@ from everylabel.run import Run
 from everylabel.text.keywords import Description, Descriptions, KeywordConfig, WordSvm, hard_negatives, top_words
 from everylabel.text.matching import require_texts
 from everylabel.text.views import Views
+from everylabel.train.config import Compute
 from everylabel.types import Csr, IntArray, Ranking
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ MOST_LABELS = 50  # of a document: hard negatives are looked for behind them
 
 
 @dataclass(kw_only=True)
-class Learning:
+class Learning(Compute):
     """How long and how fast a stage learns."""
 
     epochs: float = 8.0  # passes over the labelled documents
@@ -84,6 +85,7 @@ class Learning:
                 f"{name}.lr, {name}.lr_share and {name}.layer_lr must be above 0; "
                 f"got {self.lr}, {self.lr_share} and {self.layer_lr}"
             )
+        self.check_compute(f"{name}.")
 
 
 @method("classifier", "an encoder with one linear classifier per label on top, trained together")

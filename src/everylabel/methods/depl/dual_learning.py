@@ -21,7 +21,6 @@ from everylabel.encoders.base import Tokens
 from everylabel.methods.depl.module import Dual, bce, joint_bce, linear
 from everylabel.run import QUIET, Run
 from everylabel.train.batches import dense_part, epoch_rows, joined_by_others
-from everylabel.train.config import TrainConfig
 from everylabel.train.loop import Group, train
 from everylabel.types import Csr, FloatArray, IntArray, LongArray
 
@@ -127,14 +126,16 @@ class DualLearner:
         lr = learn.lr or learn.lr_share * (STATIC_LR if self.static else TRANSFORMER_LR)
         encoder = Group(self.dual.encoder.parameters(), lr=lr, sparse=self.static)
         groups = [encoder, Group(layers, lr=learn.layer_lr)]
-        config = TrainConfig(steps=self.steps(learn), device=self.device)
+        config = learn.schedule(steps=self.steps(learn), device=self.device)
         for _ in train(self.both, batches, loss, config, groups=groups, seed=self.seed, name=name, run=self.run):
             pass
 
     def steps(self, learn: Learning) -> int:
         if learn.steps is not None:
             return learn.steps
-        return int(np.clip(learn.epochs * self.pairs.documents.n_rows / learn.batch_size, FEWEST, MOST))
+        return int(
+            np.clip(learn.epochs * self.pairs.documents.n_rows / (learn.batch_size * learn.accumulate), FEWEST, MOST)
+        )
 
     def head_rows(self) -> FloatArray:
         """Weights, and the constant last."""

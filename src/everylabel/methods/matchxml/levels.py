@@ -21,7 +21,6 @@ from everylabel.linear.ranker import documents_of_nodes
 from everylabel.linear.solver import Features, SolverConfig, train_level
 from everylabel.run import QUIET, Run
 from everylabel.train.batches import epoch_rows
-from everylabel.train.config import TrainConfig
 from everylabel.train.loop import Group, train
 from everylabel.train.losses import of_positives, squared_hinge, supervised_contrastive
 from everylabel.tree.build import LabelTree
@@ -95,9 +94,9 @@ class Levels:
         else:
             encoder = Group(weights, lr=rate, betas=BETAS, eps=EPS, weight_decay=DECAY).but_vectors()
         head = Group(list(heads.head.parameters()), lr=HEAD_LR, sparse=True, betas=BETAS)
-        steps = max(1, round(config.epochs * self.tokens.n_rows / config.batch_size))
+        steps = max(1, round(config.epochs * self.tokens.n_rows / (config.batch_size * config.accumulate)))
         loss = self.matching if last and config.matching else hinge
-        schedule = TrainConfig(steps=steps, device=self.encoder.config.device)
+        schedule = config.schedule(steps=steps, device=self.encoder.config.device)
         name = f"fine-tuning, {batches.n_nodes:,} nodes"
         for _ in train(
             heads, batches, loss, schedule, groups=[*encoder, head], seed=self.seed, name=name, run=self.run

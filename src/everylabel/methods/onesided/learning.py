@@ -21,7 +21,6 @@ from everylabel.methods.depl.dual_learning import FEWEST, MOST, STATIC_LR, TRANS
 from everylabel.methods.onesided.module import DocumentSide, LabelModule, Read, Seen
 from everylabel.run import QUIET, Run
 from everylabel.train.batches import dense_part, epoch_rows, joined_by_others
-from everylabel.train.config import TrainConfig
 from everylabel.train.loop import Group, train
 from everylabel.train.losses import decoupled_softmax
 from everylabel.types import Csr, IntArray, LongArray
@@ -75,11 +74,12 @@ class Batches:
         self.n_texts = pairs.n_labels if method.unseen_auxiliary else pairs.n_seen
         if method.label_side == "free":  # the others have no weights
             self.n_negatives = self.n_texts = pairs.n_seen
-        self.marks = {round(i * self.steps / max(method.evaluations, 1)) for i in range(method.evaluations)}
+        steps = (round(i * self.steps / max(method.evaluations, 1)) for i in range(method.evaluations))
+        self.marks = {step * method.learn.accumulate: step for step in steps}
 
     def __call__(self, number: int, rng: np.random.Generator) -> Batch:
         if self.watch is not None and number in self.marks:
-            self.history.append(self.watch(number))
+            self.history.append(self.watch(self.marks[number]))
         size, seed = self.method.learn.batch_size, self.method.random_state
         rows = epoch_rows(self.pairs.documents.n_rows, size, number, seed)
         labels = np.empty(0, np.int64)
@@ -105,6 +105,10 @@ class Batches:
         """All labels that may be negatives; too many: the rows' own, and random ones up to so many."""
         own = np.concatenate([self.pairs.truth[rows].indices, labels])
         return joined_by_others(own, self.n_negatives, self.method.most_labels, rng)
+
+    def waits(self, number: int) -> bool:
+        """Whether the weights are looked at before this batch."""
+        return self.watch is not None and number in self.marks
 
     def state_dict(self) -> Row:
         return {"history": self.history}
@@ -139,7 +143,7 @@ class Learner:
             groups = Group(encoders.values(), lr=lr, weight_decay=decay).but_vectors()
             groups += Group(layers, lr=method.learn.layer_lr, weight_decay=decay).but_vectors()
         batches = Batches(self.pairs, method, steps, watch)
-        config = TrainConfig(steps=steps, device=method.encoder.device)
+        config = method.learn.schedule(steps=steps, device=method.encoder.device)
         name, seed = "fine-tuning", method.random_state
         for _ in train(self.both, batches, self.loss, config, groups=groups, seed=seed, name=name, run=self.run):
             pass
@@ -149,7 +153,9 @@ class Learner:
         learn = self.method.learn
         if learn.steps is not None:
             return learn.steps
-        return int(np.clip(learn.epochs * self.pairs.documents.n_rows / learn.batch_size, FEWEST, MOST))
+        return int(
+            np.clip(learn.epochs * self.pairs.documents.n_rows / (learn.batch_size * learn.accumulate), FEWEST, MOST)
+        )
 
     def loss(self, both: Any, batch: Batch) -> dict[str, Tensor]:
         """Eq. 4. With attention the pooled vectors are trained, too, by the same loss: they make the shortlists.
