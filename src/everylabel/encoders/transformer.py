@@ -183,7 +183,8 @@ class TransformerEncoder:
     def load(cls, config: EncoderConfig, kind: str | None = None) -> TransformerEncoder:
         """About a second for a small model, after the libraries are loaded."""
         folder = find_folder(kind or config.kind)
-        encoder = cls._of(config, load_sentence_transformer(folder), folder)
+        own = not config.trainable and not config.onnx
+        encoder = cls._of(config, load_sentence_transformer(folder, own_precision=own), folder)
         if config.kind != BUNDLED:
             remember_place(encoder.fingerprint, folder)
         return encoder

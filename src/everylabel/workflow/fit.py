@@ -20,6 +20,7 @@ from everylabel.config import to_dict
 from everylabel.data.columns import TextColumn
 from everylabel.data.dataset import Dataset
 from everylabel.methods.base import Method
+from everylabel.parallel import is_first_process
 from everylabel.run import QUIET, Run
 from everylabel.store import check_destination
 from everylabel.train.checkpoint import checkpointing
@@ -75,9 +76,9 @@ def fit(
     done = None
     if calibrated and data.held_out is not None:
         done = calibrate(method, data.held_out, run=run)
-    if output is not None:
+    if output is not None and is_first_process():  # of several all have learned the same
         method.save(output)
-    if destination is not None:
+    if destination is not None and is_first_process():
         shutil.rmtree(_training_folder(destination), ignore_errors=True)
     n_seen = int((method.counts_ > 0).sum())
     seconds = time.perf_counter() - started

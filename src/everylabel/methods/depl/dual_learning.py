@@ -123,7 +123,7 @@ class DualLearner:
     def _train(
         self, name: str, batches: Callable[..., Batch], loss: Any, learn: Learning, layers: list[nn.Parameter]
     ) -> None:
-        lr = learn.lr or learn.lr_share * (STATIC_LR if self.static else TRANSFORMER_LR)
+        lr = learn.rate(STATIC_LR if self.static else TRANSFORMER_LR)
         encoder = Group(self.dual.encoder.parameters(), lr=lr, sparse=self.static)
         groups = [encoder, Group(layers, lr=learn.layer_lr)]
         config = learn.schedule(steps=self.steps(learn), device=self.device)

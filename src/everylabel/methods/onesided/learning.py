@@ -121,8 +121,16 @@ class Learner:
     """Trains both sides in place."""
 
     def __init__(
-        self, documents: DocumentSide, labels: LabelModule, pairs: Pairs, method: OfDe, run: Run = QUIET
+        self,
+        documents: DocumentSide,
+        labels: LabelModule,
+        pairs: Pairs,
+        method: OfDe,
+        run: Run = QUIET,
+        *,
+        name: str = "fine-tuning",
     ) -> None:
+        self.name = name
         self.documents, self.labels, self.pairs, self.method, self.run = documents, labels, pairs, method, run
         self.both = nn.ModuleDict({"documents": documents, "labels": labels})
         counts = np.bincount(pairs.truth.indices, minlength=pairs.n_labels)
@@ -131,7 +139,7 @@ class Learner:
     def learn(self, watch: Callable[[int], Row] | None) -> list[Row]:
         method, steps = self.method, self.steps()
         static = method.encoder.kind == "static"
-        lr = method.learn.lr or method.learn.lr_share * (STATIC_LR if static else TRANSFORMER_LR)
+        lr = method.learn.rate(STATIC_LR if static else TRANSFORMER_LR)
         parts = [self.documents.encoder, getattr(self.labels, "encoder", nn.Module())]
         encoders = {id(weight): weight for part in parts for weight in part.parameters()}
         layers = [weight for weight in self.both.parameters() if id(weight) not in encoders]
@@ -144,7 +152,7 @@ class Learner:
             groups += Group(layers, lr=method.learn.layer_lr, weight_decay=decay).but_vectors()
         batches = Batches(self.pairs, method, steps, watch)
         config = method.learn.schedule(steps=steps, device=method.encoder.device)
-        name, seed = "fine-tuning", method.random_state
+        name, seed = self.name, method.random_state
         for _ in train(self.both, batches, self.loss, config, groups=groups, seed=seed, name=name, run=self.run):
             pass
         return batches.history + ([watch(steps)] if watch is not None else [])
