@@ -53,7 +53,10 @@ def train(
     With `run.checkpoints` the state is kept every `checkpoint_every` seconds, at Ctrl-C and when the `for` is left, and
     goes on from there to the very same weights: it then yields the steps that are left, and a finished one its last
     step only. `batches` may have `state_dict()` and `load_state_dict(state)` of arrays and JSON values; the state is
-    copied at each step, so it should be small beside a batch's work.
+    copied at each step, so it should be small beside a batch's work. Batches may be made ahead in a thread; those with
+    a state only if they say by `waits(number)` which ones change it or look at the weights (ahead.py).
+
+    Started by torchrun, all processes train together (peers.py): a batch is that of all, the first keeps checkpoints.
 
     Memory: weights, gradients, two numbers a parameter, and with `evaluate` one more copy of the weights.
     """

@@ -47,7 +47,7 @@ class Peers:
             whole = torch.cat([gradient.reshape(-1) for gradient in gradients])
             distributed.all_reduce(whole)
             whole /= self.world
-            for gradient, mean in zip(gradients, whole.split([g.numel() for g in gradients]), strict=True):
+            for gradient, mean in zip(gradients, torch.split(whole, [g.numel() for g in gradients]), strict=True):
                 gradient.copy_(mean.view_as(gradient))
 
     def same(self, tensors: Iterable[Tensor]) -> None:
