@@ -104,7 +104,9 @@ def test_gradient_caching_keeps_next_to_nothing(module: TransformerModule) -> No
     assert kept_bytes(module, Reading(), recompute=True) < whole / 3
 
 
-def test_parts_hold_as_many_tokens_as_said_and_buckets_pad_less(module: TransformerModule) -> None:
+def test_parts_hold_as_many_tokens_as_said_and_buckets_pad_less(
+    module: TransformerModule, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sent: list[torch.Size] = []
     usual = module._sent
 
@@ -113,7 +115,7 @@ def test_parts_hold_as_many_tokens_as_said_and_buckets_pad_less(module: Transfor
         sent.append(found[0].shape)
         return found
 
-    module._sent = watched  # type: ignore[method-assign]
+    monkeypatch.setattr(module, "_sent", watched)
     numbers: dict[str, int] = {}
     for name, reading in {"all": Reading(), "buckets": Reading(buckets=4), "cached": Reading(False, 40)}.items():
         sent.clear()
@@ -131,7 +133,7 @@ def test_bf16_is_for_the_layers_alone(module: TransformerModule) -> None:
     without_dropout(module)
     inner: set[torch.dtype] = set()
     layer = module.transformer.encoder.layer[0].attention.self.query  # type: ignore[union-attr, index]
-    hook = layer.register_forward_hook(lambda _module, _given, out: inner.add(out.dtype))  # type: ignore[operator]
+    hook = layer.register_forward_hook(lambda _module, _given, out: inner.add(out.dtype))
     exact = learned(module, contrastive, Reading())
     assert inner == {torch.float32}
     inner.clear()

@@ -76,7 +76,8 @@ class Tokens(NamedTuple):
     def lengths_of(self, rows: Any) -> LongArray:
         """As `lengths[rows]`, without a look at the others."""
         rows = np.asarray(rows, np.int64)
-        return self.offsets[1:][rows] - self.offsets[:-1][rows]
+        found: LongArray = self.offsets[1:][rows] - self.offsets[:-1][rows]
+        return found
 
     def cut(self, max_tokens: int) -> Tokens:
         """The first tokens of each row."""

@@ -61,8 +61,9 @@ class Reading:
         texts = Tokens.join([tokens.take(own), Tokens.of([[]] * missing)]) if missing else tokens.take(own)
         with own_dropout(rank):
             found = self._parts(texts, send, read, extra, int(tokens.lengths.max()))
-        gathered = self.peers.gathered(found).unflatten(0, (world, -1)).transpose(0, 1).flatten(0, 1)
-        return gathered[torch.from_numpy(np.argsort(order)).to(gathered.device)]
+        gathered = self.peers.gathered(found)
+        by_place = gathered.view(world, len(found), *found.shape[1:]).transpose(0, 1).flatten(0, 1)
+        return by_place[torch.from_numpy(np.argsort(order)).to(by_place.device)]
 
     def _parts(self, tokens: Tokens, send: Send, read: Read, extra: int, longest: int = 0) -> Tensor:
         """Vectors, or states of all tokens, which are then as long as the longest row."""

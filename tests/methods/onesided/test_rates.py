@@ -9,9 +9,12 @@ import pytest
 from tests.methods.clues import data, labels
 
 from everylabel.encoders.base import EncoderConfig
+from everylabel.methods.depl import dual_learning
 from everylabel.methods.depl.depl import Learning
 from everylabel.methods.onesided import learning, rates
 from everylabel.methods.onesided.onesided import OfDe
+from everylabel.train import loop
+from everylabel.train import rates as train_rates
 
 DATA = data(labels())
 
@@ -20,7 +23,7 @@ DATA = data(labels())
 def trained(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, list[float]]]:
     """Of each training: its name, documents, and the rates of its groups."""
     seen: list[tuple[str, int, list[float]]] = []
-    usual = learning.train
+    usual = loop.train
 
     def train(module: Any, batches: Any, loss: Any, config: Any, **given: Any) -> Any:
         seen.append((given["name"], batches.pairs.documents.n_rows, [group.lr for group in given["groups"]]))
@@ -36,7 +39,7 @@ def fitted(static: EncoderConfig) -> OfDe:
 
 def test_the_best_of_three(static: EncoderConfig, trained: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     scores: list[float] = []
-    usual = rates.best_share
+    usual = train_rates.best_share
 
     def best_share(shares: Any, trial: Any, module: Any, run: Any) -> float:
         def kept(share: float) -> float:
@@ -62,7 +65,7 @@ def test_the_best_of_three(static: EncoderConfig, trained: list[Any], monkeypatc
 
 def test_the_paper_has_these_rates() -> None:
     """Appendix C: 2e-5, 5e-5, 1e-4."""
-    assert [share * learning.TRANSFORMER_LR for share in rates.SHARES] == pytest.approx([2e-5, 5e-5, 1e-4])
+    assert [share * dual_learning.TRANSFORMER_LR for share in rates.SHARES] == pytest.approx([2e-5, 5e-5, 1e-4])
 
 
 def test_short_runs_leave_no_trace(static: EncoderConfig, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -223,7 +223,7 @@ class StageOne:
 
     def waits(self, number: int) -> bool:
         """Not made ahead: in the first half clusters change, by the weights of the step before."""
-        return self.learner.config.clustering and number <= self.total // 2
+        return self.learner.config.clustering and number <= self.total // 2 + 1
 
     def titles(self, rows: LongArray, rng: np.random.Generator) -> dict[str, Pairs]:
         texts, titles = self.corpus.pairs(rows, rng)
