@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
+from tests.encoders import conftest as encoders
+
+tiny_folder = encoders.made_folder
 
 
 @pytest.mark.slow

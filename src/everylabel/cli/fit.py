@@ -98,7 +98,7 @@ def fit(
         if kept := kept_training(output):
             note(f"the training so far is kept in {kept}; the same command goes on from there")
         raise
-    if curves is not None and not done.trained:
+    if curves is not None and not done.trained and is_first_process():
         note(f"{chosen.name} has no training steps, so there are no loss curves to write to {curves}")
     if not quiet and is_first_process():
         _tell(done, output)

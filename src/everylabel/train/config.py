@@ -23,7 +23,7 @@ class Compute:
     accumulate: int = 1  # batches whose mean gradient makes one update: a larger batch in the same memory
     tokens_at_once: int = 0  # of transformers, padding included: gradient caching, in-batch negatives stay; 0: all
     length_buckets: int = 1  # parts of a batch that transformers read one after the other, by length: less padding
-    recompute: bool = False  # a transformer's layers once more on the way back: a fourth slower, far less memory
+    recompute: bool = False  # a transformer's layers once more on the way back: a third slower, far less memory
     compile: bool = False  # transformers by torch.compile: minutes before the first step, worth it on a GPU
     batches_ahead: int | None = None  # made in a thread during a step; None: 2 on a GPU, 0 on a CPU, which is busy
     checkpoint_every: float = 60.0  # seconds between two checkpoints, where they are kept; 0: after every step
