@@ -67,3 +67,34 @@ def test_cards() -> None:
         memory, half = float(re.findall(r"(\d+) GB", card)[0]) * 1e9, "bf16" in precision
         most = 0.8 * (memory - 110e6 * (18 if half else 16)) / ((38 if half else 66) * 768 * 12)
         assert 0.9 * most < int(tokens.replace(",", "")) <= most
+
+
+def kept(layers: int, *, recompute: bool = False) -> float:
+    """Bytes a token and dimension that torch keeps for the way back, but for weights; attention by the fused kernel."""
+    import torch
+    from torch import Tensor, nn
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from transformers import BertConfig, BertModel
+
+    shape = {"hidden_size": 128, "num_attention_heads": 2, "intermediate_size": 512, "vocab_size": 50}
+    config = BertConfig(num_hidden_layers=layers, attention_probs_dropout_prob=0.0, **shape)  # the CPU's has none
+    model = BertModel(config, add_pooling_layer=False).train()
+    if recompute:
+        model.gradient_checkpointing_enable({"use_reentrant": False})
+    weights = {weight.data_ptr() for weight in model.parameters()}
+    found: dict[int, Tensor] = {}  # all stay alive, so that no two have one place
+
+    def pack(tensor: Tensor) -> Tensor:
+        if tensor.data_ptr() not in weights and not isinstance(tensor, nn.Parameter):
+            found[tensor.untyped_storage().data_ptr()] = tensor
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor), sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+        model(input_ids=torch.zeros(4, 64, dtype=torch.int64), use_cache=False)
+    return sum(tensor.untyped_storage().nbytes() for tensor in found.values()) / (4 * 64 * 128)
+
+
+def test_a_layer_keeps_what_the_page_says() -> None:
+    """A CPU keeps the masks of two dropouts as float32, a GPU as bytes: that is 6 less."""
+    assert kept(2) - kept(1) - 6 == pytest.approx(66, rel=0.05)
+    assert kept(2, recompute=True) - kept(1, recompute=True) == pytest.approx(4, rel=0.05)
