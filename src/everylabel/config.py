@@ -137,6 +137,8 @@ def _convert(hint: Any, value: Any, name: str) -> Any:
     if origin in (Union, types.UnionType):
         if value is None and type(None) in args:
             return None
+        if any(value in get_args(arm) for arm in args if get_origin(arm) is Literal):  # a word beside numbers
+            return value
         return _convert(next(a for a in args if a is not type(None)), value, name)
     if origin is tuple:
         if not isinstance(value, (list, tuple)):

@@ -40,7 +40,7 @@ def n_threads() -> int:
 
 
 def said_threads(variable: str = VARIABLE) -> int:
-    """What the environment says; 0: nothing, or nonsense."""
+    """A number that the environment says; 0: nothing, or nonsense."""
     said = os.environ.get(variable, "")
     return int(said) if said.isdecimal() else 0
 
@@ -48,6 +48,16 @@ def said_threads(variable: str = VARIABLE) -> int:
 def n_openmp_threads() -> int:
     """For LightGBM and torch: as `n_threads`, and one in a forked process, where more would wait for ever."""
     return 1 if openmp_is_gone() else n_threads()
+
+
+def n_processes() -> int:
+    """That fit one model together: torchrun's WORLD_SIZE, where it has given this process a number."""
+    return max(1, said_threads("WORLD_SIZE")) if "RANK" in os.environ else 1
+
+
+def is_first_process() -> bool:
+    """Does this process write what all have learned?"""
+    return n_processes() == 1 or said_threads("RANK") == 0
 
 
 @contextmanager

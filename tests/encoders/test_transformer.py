@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import time
@@ -206,3 +207,27 @@ def test_words_tokenise_as_whole_texts(made_folder: Path) -> None:
 def test_cutting_reads_on_over_words_without_tokens(made_folder: Path) -> None:
     tokenizer = TextTokenizer((made_folder / "tokenizer.json").read_text(encoding="utf-8"))
     np.testing.assert_array_equal(tokenizer(["\u200b \u200b fish sea law", "milk"], 2).lengths, [2, 1])
+
+
+def in_half(folder: Path) -> Path:
+    """The same model with weights of bfloat16."""
+    from safetensors.torch import load_file, save_file
+
+    file, settings = next(folder.rglob("model.safetensors")), next(folder.rglob("config.json"))
+    weights = {name: weight.to(torch.bfloat16) for name, weight in load_file(file).items()}
+    save_file(weights, file, metadata={"format": "pt"})
+    known = json.loads(settings.read_text(encoding="utf-8"))
+    settings.write_text(json.dumps(known | {"dtype": "bfloat16"}), encoding="utf-8")
+    return folder
+
+
+def test_weights_that_are_not_trained_have_their_own_precision(folder: Path) -> None:
+    kind = str(in_half(folder))
+    trained, frozen = (TransformerEncoder.load(EncoderConfig(kind=kind, trainable=asked)) for asked in (True, False))
+    types = [{weight.dtype for weight in encoder.module.transformer.parameters()} for encoder in (trained, frozen)]
+    assert types == [{torch.float32}, {torch.bfloat16}]
+    assert trained.fingerprint == frozen.fingerprint  # the same numbers
+    exact, rough = trained.encode(TEXTS), frozen.encode(TEXTS)
+    assert rough.dtype == np.float32
+    np.testing.assert_allclose(rough, exact, atol=0.05)
+    assert not np.array_equal(rough, exact)

@@ -13,6 +13,7 @@ from everylabel.cli.options import Data, Device, Layout, OnBadRow, Quiet, Wanted
 from everylabel.cli.output import note
 from everylabel.cli.progress import progress, spoken_seconds
 from everylabel.cli.settings import chosen_method
+from everylabel.parallel import is_first_process
 from everylabel.workflow.settings import DEFAULT_METHOD
 
 if TYPE_CHECKING:
@@ -99,15 +100,15 @@ def fit(
         layout=layout.keywords,
     )
     try:
-        with progress(quiet) as run:
+        with progress(quiet or not is_first_process()) as run:
             done = fit_method(chosen, source, output, calibrated=not no_calibrate, curves=curves, run=run)
     except KeyboardInterrupt:
         if kept := kept_training(output):
             note(f"the training so far is kept in {kept}; the same command goes on from there")
         raise
-    if curves is not None and not done.trained:
+    if curves is not None and not done.trained and is_first_process():
         note(f"{chosen.name} has no training steps, so there are no loss curves to write to {curves}")
-    if not quiet:
+    if not quiet and is_first_process():
         _tell(done, output)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
 Versions = tuple[tuple[int, int], ...]
 
@@ -42,13 +42,19 @@ class Fingerprint:
     def value(self) -> str:
         known, now = self._known, versions(self._module)
         if known is None or known[0] != now:
-            weights = {name: weight.detach().cpu().numpy() for name, weight in self._module.state_dict().items()}
+            weights = {name: _array(weight) for name, weight in self._module.state_dict().items()}
             self._known = known = now, hash_weights(weights, self._settings)
         return known[1]
 
     def changed(self) -> bool:
         """Is the module another one than when this was made?"""
         return self.value() != self._start
+
+
+def _array(weight: Tensor) -> np.ndarray[Any, Any]:
+    """Half precision as float32, which loses nothing: the same weights are the same encoder, however they are kept."""
+    half = weight.is_floating_point() and weight.element_size() < 4
+    return np.asarray((weight.float() if half else weight).detach().cpu().numpy())
 
 
 @contextmanager

@@ -84,8 +84,12 @@ def folder_hash(folder: Path) -> str:
     return total.hexdigest()
 
 
-def load_sentence_transformer(folder: Path) -> Any:
-    """The SentenceTransformer in a folder, silently, on the CPU."""
+def load_sentence_transformer(folder: Path, *, own_precision: bool = False) -> Any:
+    """The SentenceTransformer in a folder, silently, on the CPU.
+
+    Its weights are float32, as what is trained must be: a small step would be lost in half of the digits. Those that
+    stay as they are may have their own precision: 7 billion of bfloat16 are 14 GB, and would be 28.
+    """
     library = needed("sentence_transformers")
     if not any(folder.glob("*.safetensors")) and not any(folder.glob("*/*.safetensors")):
         raise ConfigError(f"{folder}: has no *.safetensors; other weights are not read, since unpickling runs code")
@@ -99,7 +103,7 @@ def load_sentence_transformer(folder: Path) -> Any:
                 device="cpu",
                 trust_remote_code=False,
                 local_files_only=True,
-                model_kwargs={"use_safetensors": True, "dtype": "float32"},
+                model_kwargs={"use_safetensors": True, "dtype": "auto" if own_precision else "float32"},
             )
         except (OSError, ValueError, KeyError, ImportError) as error:
             raise ConfigError(f"{folder}: cannot be loaded as a sentence-transformers model ({error})") from error

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +25,7 @@ from everylabel.encoders.fingerprint import Fingerprint, Versions, evaluating, v
 from everylabel.encoders.passages import mean_passages, split_passages
 from everylabel.encoders.places import BUNDLED, remember_place
 from everylabel.encoders.pretrained import find_folder, load_sentence_transformer
+from everylabel.encoders.reading import Read, Reading
 from everylabel.encoders.rebuilt import KINDS, can_be_rebuilt, heads_config, rebuilt
 from everylabel.encoders.tokenizer import TextTokenizer, require_known_parts, shared_tokenizer
 from everylabel.errors import ConfigError
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 MAX_TOKENS = 256
 BUDGET = 1024  # tokens of one batch: more leave the cores' caches, fewer waste time between operations
 GPU_BUDGET = 16_384  # on a GPU, which wants more at a time
+BACKEND = "inductor"  # of torch.compile
 _KEPT_AT_ONCE = 4096  # texts whose vectors are written to the cache together
 
 
@@ -59,6 +62,7 @@ class TransformerModule(nn.Module):
         self.limit = limit  # tokens of a text, special ones included
         self.prefix: IntArray = tokenizer.prefix
         self.suffix: IntArray = tokenizer.suffix
+        self.reading: Reading | None = None  # while it is trained
         self.pad_id = int(getattr(transformer.config, "pad_token_id", None) or 0)
         pooling: Any = heads[0]
         self.dim = int(pooling.pooling_output_dimension)
@@ -71,32 +75,73 @@ class TransformerModule(nn.Module):
         return self.limit - len(self.prefix) - len(self.suffix)
 
     def forward(self, tokens: Tokens) -> Tensor:
-        return self.pooled(tokens, self.hidden)
+        return self._without_empty(tokens, self._read(tokens, self._vectors))
 
     def pooled(self, tokens: Tokens, hidden: Callable[[Padded], Tensor]) -> Tensor:
         """As `forward`, with the last layer's states from elsewhere."""
         padded = self.pad(tokens)
         states = hidden(padded)
-        mask = torch.from_numpy(padded.mask).to(states.device)
+        return self._without_empty(tokens, self._headed(states, torch.from_numpy(padded.mask).to(states.device)))
+
+    def states(self, tokens: Tokens) -> tuple[Tensor, Tensor]:
+        """The special tokens' vectors are among them; dense layers are applied to each token's vector."""
+        states = self._read(tokens, self._token_states)
+        if states.shape[-1] != self.dim:
+            raise ConfigError("this model joins several kinds of pooling: its tokens have no vectors of its dimension")
+        return states, torch.from_numpy(self.pad(tokens).mask).to(states.device)
+
+    @contextmanager
+    def trained_as(self, reading: Reading, *, recompute: bool = False, compiled: bool = False) -> Iterator[None]:
+        """How texts are read in the steps of a training; afterwards as before."""
+        transformer: Any = self.transformer
+        if recompute:
+            if not getattr(transformer, "supports_gradient_checkpointing", False):
+                raise ConfigError(
+                    f"a {type(transformer).__name__} cannot compute its layers again: set recompute=false"
+                )
+            transformer.gradient_checkpointing_enable({"use_reentrant": False})
+        if compiled:
+            transformer.compile(backend=BACKEND, dynamic=True)
+        self.reading = reading
+        try:
+            yield
+        finally:
+            self.reading = None
+            transformer._compiled_call_impl = None
+            if recompute:
+                transformer.gradient_checkpointing_disable()
+
+    def _read(self, tokens: Tokens, read: Read) -> Tensor:
+        if self.reading is None or not self.training or not torch.is_grad_enabled():
+            return read(*self._sent(tokens))
+        return self.reading.read(tokens.cut(self.room), self._sent, read, len(self.prefix) + len(self.suffix))
+
+    def _sent(self, tokens: Tokens) -> tuple[Tensor, Tensor]:
+        device = next(self.parameters()).device
+        padded = self.pad(tokens)
+        return torch.from_numpy(padded.ids).to(device), torch.from_numpy(padded.mask).to(device)
+
+    def _vectors(self, ids: Tensor, mask: Tensor) -> Tensor:
+        return self._headed(self._hidden(ids, mask), mask)
+
+    def _token_states(self, ids: Tensor, mask: Tensor) -> Tensor:
+        features = {"sentence_embedding": self._hidden(ids, mask)}
+        for head in self.heads[1:]:
+            features = head(features)
+        return features["sentence_embedding"]
+
+    def _headed(self, states: Tensor, mask: Tensor) -> Tensor:
         features = {"token_embeddings": states, "attention_mask": mask.long()}
         for head in self.heads:
             features = head(features)
-        vectors = features["sentence_embedding"]
+        return features["sentence_embedding"]
+
+    def _without_empty(self, tokens: Tokens, vectors: Tensor) -> Tensor:
+        """A text of no token has no vector."""
         empty = tokens.lengths == 0
         if not empty.any():
             return vectors
         return vectors.masked_fill(torch.from_numpy(empty).to(vectors.device)[:, None], 0)
-
-    def states(self, tokens: Tokens) -> tuple[Tensor, Tensor]:
-        """The special tokens' vectors are among them; dense layers are applied to each token's vector."""
-        padded = self.pad(tokens)
-        features = {"sentence_embedding": self.hidden(padded)}
-        for head in self.heads[1:]:
-            features = head(features)
-        states = features["sentence_embedding"]
-        if states.shape[-1] != self.dim:
-            raise ConfigError("this model joins several kinds of pooling: its tokens have no vectors of its dimension")
-        return states, torch.from_numpy(padded.mask).to(states.device)
 
     def pad(self, tokens: Tokens) -> Padded:
         """With special tokens, cut to the limit, as long as the longest row."""
@@ -112,12 +157,12 @@ class TransformerModule(nn.Module):
         ids[mask & (columns >= n_before + lengths[:, None])] = np.tile(self.suffix, tokens.n_rows)
         return Padded(ids, mask)
 
-    def hidden(self, padded: Padded) -> Tensor:
-        """The last layer's states."""
-        device = next(self.parameters()).device
-        ids, mask = (torch.from_numpy(part).to(device) for part in padded)
-        states: Tensor = self.transformer(input_ids=ids, attention_mask=mask.long(), return_dict=True).last_hidden_state
-        return states
+    def _hidden(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """The last layer's states, in float32 whatever the layers' precision: all that follows is in it."""
+        with nullcontext() if self.reading is None else self.reading.autocast(ids.device):
+            found = self.transformer(input_ids=ids, attention_mask=mask.long(), return_dict=True)
+        states: Tensor = found.last_hidden_state
+        return states.float()
 
 
 class TransformerEncoder:
@@ -138,7 +183,8 @@ class TransformerEncoder:
     def load(cls, config: EncoderConfig, kind: str | None = None) -> TransformerEncoder:
         """About a second for a small model, after the libraries are loaded."""
         folder = find_folder(kind or config.kind)
-        encoder = cls._of(config, load_sentence_transformer(folder), folder)
+        own = not config.trainable and not config.onnx
+        encoder = cls._of(config, load_sentence_transformer(folder, own_precision=own), folder)
         if config.kind != BUNDLED:
             remember_place(encoder.fingerprint, folder)
         return encoder

@@ -7,6 +7,7 @@ of it, another one each time.
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 
@@ -15,11 +16,12 @@ import numpy as np
 from everylabel.data.dataset import Documents
 from everylabel.encoders.base import Encoder, Tokens
 from everylabel.run import QUIET, Run
-from everylabel.types import LongArray
+from everylabel.types import Csr, FloatArray, IntArray, LongArray
 
 SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=\S)|\n+")
 KEEP_TITLE = 0.1  # share of the pairs whose title stays in the text as well (MACLR's reference code)
 TOKENS_PER_WORD = 1.3  # of word pieces, in English
+FEW = 100_000  # labels that are permuted as a whole
 Rng = np.random.Generator
 
 
@@ -45,7 +47,7 @@ class Corpus:
 
     def pairs(self, rows: LongArray, rng: Rng) -> tuple[Tokens, Tokens]:
         """(text without the span, span) of each row."""
-        lengths, heads = self.tokens.lengths[rows], self.heads[rows]
+        lengths, heads = self.tokens.lengths_of(rows), self.heads[rows]
         sizes = np.where(heads > 0, heads, np.maximum(1, lengths // 2))
         starts = np.where(heads > 0, 0, (rng.random(len(rows)) * (lengths - sizes + 1)).astype(np.int64))
         cut = np.where(rng.random(len(rows)) < KEEP_TITLE, 0, sizes)
@@ -53,7 +55,7 @@ class Corpus:
 
     def segments(self, rows: LongArray, words: tuple[int, int], rng: Rng) -> Tokens:
         """A random segment of each row, of so many words or as many as half of the row has."""
-        lengths = self.tokens.lengths[rows]
+        lengths = self.tokens.lengths_of(rows)
         asked = (rng.integers(words[0], words[1] + 1, len(rows)) * TOKENS_PER_WORD).astype(np.int64)
         sizes = np.clip(asked, 1, np.maximum(1, lengths // 2))
         starts = (rng.random(len(rows)) * (lengths - sizes + 1)).astype(np.int64)
@@ -95,9 +97,49 @@ def without(tokens: Tokens, starts: LongArray, sizes: LongArray) -> Tokens:
 
 
 def epoch_rows(n: int, size: int, number: int, seed: int) -> LongArray:
-    """Rows of batch `number`: every epoch is a permutation of all n rows, cut into batches; sorted in none."""
+    """Rows of batch `number`: every epoch is a permutation of all n rows, cut into batches; sorted in none.
+
+    O(size) a batch: an epoch is permuted once, when its first batch is asked for.
+    """
     size = min(size, n)
     per_epoch = max(1, n // size)
-    order = np.random.default_rng([seed, number // per_epoch]).permutation(n)
     first = number % per_epoch * size
-    return order[first : first + size]
+    return _epoch(n, seed, number // per_epoch)[first : first + size].copy()
+
+
+@functools.lru_cache(maxsize=4)  # a training has two orders at most, of documents and of labels
+def _epoch(n: int, seed: int, epoch: int) -> LongArray:
+    return np.random.default_rng([seed, epoch]).permutation(n)
+
+
+def joined_by_others(own: LongArray, n: int, size: int, rng: Rng) -> IntArray:
+    """The distinct numbers of `own`, and random ones below n up to `size` in all; sorted. O(size log size).
+
+    Those of `own` stay, however many; some may be n or more, and are only joined. How many there are below n has no
+    part in the cost: the i-th of those that are not in `own` is found by a search among these.
+    """
+    own = np.unique(own)
+    inside = own[own < n]
+    missing = min(max(0, size - len(own)), n - len(inside))
+    chosen = rng.choice(n - len(inside), missing, replace=False)
+    chosen += np.searchsorted(inside - np.arange(len(inside)), chosen, side="right")
+    return np.sort(np.concatenate([own, chosen])).astype(np.int32)
+
+
+def dense_part(pairs: Csr, rows: LongArray, columns: IntArray) -> FloatArray:
+    """(rows, columns) of a sparse matrix; `columns` are sorted, and have all that these rows have. O(rows x columns).
+
+    scipy's own takes a step for each column of the whole matrix.
+    """
+    some = pairs[rows]
+    found = np.zeros((len(rows), len(columns)), np.float32)
+    at = np.repeat(np.arange(len(rows)), np.diff(some.indptr))
+    found[at, np.searchsorted(columns, some.indices)] = some.data
+    return found
+
+
+def some_of(n: int, size: int, rng: Rng) -> LongArray:
+    """`size` different numbers below n, or all of them, in random order. O(size) where n is large."""
+    if n <= FEW:
+        return rng.permutation(n)[:size]
+    return rng.choice(n, min(size, n), replace=False)

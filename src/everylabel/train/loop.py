@@ -17,11 +17,12 @@ from torch import nn
 
 from everylabel.parallel import n_openmp_threads
 from everylabel.run import QUIET, Run
+from everylabel.train.ahead import Batches
 from everylabel.train.checkpoint import Stage
 from everylabel.train.config import TrainConfig
 from everylabel.train.interrupt import interrupts_held
 from everylabel.train.optimiser import Group
-from everylabel.train.training import Batches, DivergedError, Loss, Step, Supplied, Training
+from everylabel.train.training import DivergedError, Loss, Step, Supplied, Training
 
 __all__ = ["DivergedError", "Group", "Step", "TrainConfig", "train"]
 
@@ -52,7 +53,10 @@ def train(
     With `run.checkpoints` the state is kept every `checkpoint_every` seconds, at Ctrl-C and when the `for` is left, and
     goes on from there to the very same weights: it then yields the steps that are left, and a finished one its last
     step only. `batches` may have `state_dict()` and `load_state_dict(state)` of arrays and JSON values; the state is
-    copied at each step, so it should be small beside a batch's work.
+    copied at each step, so it should be small beside a batch's work. Batches may be made ahead in a thread; those with
+    a state only if they say by `waits(number)` which ones change it or look at the weights (ahead.py).
+
+    Started by torchrun, all processes train together (peers.py): a batch is that of all, the first keeps checkpoints.
 
     Memory: weights, gradients, two numbers a parameter, and with `evaluate` one more copy of the weights.
     """
@@ -65,11 +69,12 @@ def train(
 def _train(training: Training, run: Run) -> Iterator[Step]:
     torch.set_num_threads(n_openmp_threads())
     training.started = time.perf_counter()
-    stage = run.checkpoints.stage(training.name, training.identity, run.say) if run.checkpoints else None
-    with training.moved():
+    first = training.peers is None or training.peers.rank == 0  # the others hear from it, and write nothing
+    stage = run.checkpoints.stage(training.name, training.identity, run.say) if run.checkpoints and first else None
+    with training.moved(), training.prepared():
         try:
             with run.task(training.name, training.config.steps) as advance:
-                if stage:
+                if run.checkpoints:
                     _resume(training, stage, run)
                 advance(training.number - training.fresh)
                 before = training.last
@@ -111,20 +116,23 @@ def _steps(training: Training, stage: Stage | None, advance: Callable[[int], Non
         yield training.last
 
 
-def _resume(training: Training, stage: Stage, run: Run) -> None:
-    saved = stage.read()
+def _resume(training: Training, stage: Stage | None, run: Run) -> None:
+    saved = stage.read() if stage else None
+    if training.peers:
+        saved = training.peers.told(saved)
     try:
         if saved is not None:
             training.restore(saved)
     except (KeyError, TypeError, ValueError) as error:
-        stage.damaged(error)
+        if stage:
+            stage.damaged(error)
         saved = None
     if saved is not None:
         training.restore_batches(saved)
         steps = f"{training.number:,} of {training.config.steps:,}"
         where = "is finished" if training.finished else f"goes on after step {steps}"
         run.say(f"{training.name}: {where}, from the checkpoint")
-    if not training.finished:
+    if stage and not training.finished:
         stage.rewind(training.number - training.fresh)
         stage.source = training.saved
         training.keep_state = True

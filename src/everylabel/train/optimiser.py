@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -23,6 +23,7 @@ class Group:
     weight_decay: float = 0.0
     sparse: bool = False  # gradients of torch.nn.Embedding(sparse=True): only the rows of a batch are updated
     betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
 
     def __post_init__(self) -> None:
         if self.sparse and self.weight_decay:
@@ -32,6 +33,12 @@ class Group:
     @property
     def members(self) -> tuple[nn.Parameter, ...]:
         return tuple(self.parameters)
+
+    def but_vectors(self) -> list[Group]:
+        """Two groups: matrices, which decay, and biases and LayerNorms, which do not, as BERT is trained."""
+        matrices = [p for p in self.members if p.ndim > 1]
+        vectors = [p for p in self.members if p.ndim <= 1]
+        return [replace(self, parameters=matrices), replace(self, parameters=vectors, weight_decay=0.0)]
 
 
 class Optimiser:
@@ -111,12 +118,12 @@ def _each_row_once(gradient: Tensor) -> Tensor:
 
 def _dense(groups: Sequence[Group]) -> torch.optim.Optimizer:
     # fused: one pass over the numbers instead of ten, three times as fast on a CPU
-    options = [
-        {"params": group.members, "lr": group.lr, "weight_decay": group.weight_decay, "betas": group.betas}
-        for group in groups
-    ]
-    return torch.optim.AdamW(options, fused=True)
+    return torch.optim.AdamW([{**_options(group), "weight_decay": group.weight_decay} for group in groups], fused=True)
 
 
 def _sparse(groups: Sequence[Group]) -> torch.optim.Optimizer:
-    return RowAdam([{"params": group.members, "lr": group.lr, "betas": group.betas} for group in groups])
+    return RowAdam([_options(group) for group in groups])
+
+
+def _options(group: Group) -> dict[str, Any]:
+    return {"params": group.members, "lr": group.lr, "betas": group.betas, "eps": group.eps}

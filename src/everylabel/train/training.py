@@ -15,20 +15,23 @@ import torch
 from torch import Tensor, nn
 
 from everylabel.encoders.device import training_device
+from everylabel.encoders.reading import Reading
 from everylabel.errors import ConfigError
 from everylabel.forks import Lock
 from everylabel.states import strip_prefix
+from everylabel.train.ahead import Ahead, Batches
 from everylabel.train.checkpoint import Saved, split_state
 from everylabel.train.config import TrainConfig
 from everylabel.train.interrupt import interrupts_held
 from everylabel.train.optimiser import Group, Optimiser
+from everylabel.train.peers import joined
 from everylabel.train.schedule import warm_then_linear
 
-Batches = Callable[[int, np.random.Generator], Any]
 Loss = Callable[[Any, Any], Tensor | Mapping[str, Tensor]]
 
 # torch has one generator of random numbers for all threads: trainings that draw from it take turns, step by step.
 _TURN = Lock()
+_NO_MATTER = ("device", "checkpoint_every", "batches_ahead")  # to what is learned
 _PLAIN = ("fresh", "evaluated", "idle", "best")  # attributes of a run that are JSON values
 
 
@@ -65,8 +68,11 @@ class Training:
     ) -> None:
         self.module, self.batches, self.loss, self.evaluate = supplied
         self.config, self.groups, self.seed, self.name = config, groups, seed, name
+        self.peers = joined()
         self.device = training_device(config.device)
         self.optimiser = Optimiser(groups)
+        ahead = config.batches_ahead if config.batches_ahead is not None else 2 * (self.device.type != "cpu")
+        self.ahead = Ahead(self.batches, seed, ahead, config.steps * config.accumulate)
         self.weights = _weights(self.module, self.optimiser.parameters)
         self.number = 0  # steps done
         self.last = Step(0, math.nan, {}, 0.0, None, None, 0.0)
@@ -100,11 +106,25 @@ class Training:
                 for key, (tensor, home) in homes.items():
                     back.callback(_bring_back, tensor, home, key in trained or not isinstance(tensor, nn.Parameter))
 
+    @contextmanager
+    def prepared(self) -> Iterator[None]:
+        """Transformers read as the settings say, and all processes start with the same weights; `moved` is open."""
+        config = self.config
+        reading = Reading(config.precision == "bf16", config.tokens_at_once, config.length_buckets, self.peers)
+        with ExitStack() as stack:
+            stack.callback(self.ahead.close)
+            parts: list[Any] = [part for part in self.module.modules() if hasattr(part, "trained_as")]
+            for part in parts:
+                stack.enter_context(part.trained_as(reading, recompute=config.recompute, compiled=config.compile))
+            if self.peers:
+                self.peers.same(self.weights.values())
+            yield
+
     @property
     def identity(self) -> dict[str, Any]:
-        """All that the loop knows of what decides the result; not the device and how often a checkpoint is written."""
-        settings = {k: v for k, v in asdict(self.config).items() if k not in ("device", "checkpoint_every")}
-        rates = [[len(g.members), g.lr, g.weight_decay, g.sparse, list(g.betas)] for g in self.groups]
+        """All that the loop knows of what decides the result; not where batches are made, and when a checkpoint is."""
+        settings = {k: v for k, v in asdict(self.config).items() if k not in _NO_MATTER}
+        rates = [[len(g.members), g.lr, g.weight_decay, g.sparse, list(g.betas), g.eps] for g in self.groups]
         shapes = [[key, list(weight.shape), str(weight.dtype)] for key, weight in self.weights.items()]
         evaluated = self.evaluate is not None
         return {"config": settings, "groups": rates, "weights": shapes, "seed": self.seed, "evaluated": evaluated}
@@ -129,6 +149,8 @@ class Training:
         with _random_numbers(self.module, self.seed, self.number, self.device):
             parts = self._backward()
         self.module.eval()
+        if self.peers:
+            self.peers.average(self.optimiser.parameters)
         if not math.isfinite(self.optimiser.clip(self.config.clip)):
             raise self._diverged("gradient")
         self._phase = "update"
@@ -146,6 +168,8 @@ class Training:
         self.module.eval()
         with torch.no_grad():
             score = float(self.evaluate())
+        if self.peers:  # a last digit must not decide in one process alone that there is nothing left to do
+            score = float(self.peers.told(score))
         self.module.eval()
         with interrupts_held():
             self.evaluated = self.number
@@ -202,7 +226,7 @@ class Training:
         means: dict[str, float] = {"": 0.0}
         n = self.config.accumulate
         for number in range(self.number * n, (self.number + 1) * n):
-            batch = self.batches(number, np.random.default_rng((self.seed, number)))
+            batch = self.ahead.batch(number)
             self.module.train()
             found = self.loss(self.module, batch)
             parts = dict(found) if isinstance(found, Mapping) else {}

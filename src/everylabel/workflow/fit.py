@@ -19,7 +19,9 @@ from everylabel.atomic import check_writable
 from everylabel.config import to_dict
 from everylabel.data.columns import TextColumn
 from everylabel.data.dataset import Dataset
+from everylabel.errors import ConfigError
 from everylabel.methods.base import Method
+from everylabel.parallel import is_first_process, n_processes
 from everylabel.run import QUIET, Run
 from everylabel.store import check_destination
 from everylabel.train.checkpoint import checkpointing
@@ -57,9 +59,12 @@ def fit(
     """Fit a method whose settings are checked, and write it to the folder `output`, if there is one.
 
     With an output the training so far is kept beside it until the model is written: see `kept_training`. Loss curves
-    are copied to the folder `curves`. Without `calibrated` scores stay as they come.
+    are copied to the folder `curves`. Without `calibrated` scores stay as they come. Of several processes (torchrun)
+    the first one writes.
     """
     started = time.perf_counter()
+    if n_processes() > 1 and is_tagger(method):  # its clock could decide differently in each of them
+        raise ConfigError("several processes fit one method together, and no tagger: give one with --method")
     destination = None if output is None else check_destination(output)  # before any work
     if curves is not None:
         check_writable(curves / "training.jsonl")
@@ -75,9 +80,9 @@ def fit(
     done = None
     if calibrated and data.held_out is not None:
         done = calibrate(method, data.held_out, run=run)
-    if output is not None:
+    if output is not None and is_first_process():  # of several all have learned the same
         method.save(output)
-    if destination is not None:
+    if destination is not None and is_first_process():
         shutil.rmtree(_training_folder(destination), ignore_errors=True)
     n_seen = int((method.counts_ > 0).sum())
     seconds = time.perf_counter() - started

@@ -50,6 +50,7 @@ from everylabel.run import Run
 from everylabel.text.keywords import Description, Descriptions, KeywordConfig, WordSvm, hard_negatives, top_words
 from everylabel.text.matching import require_texts
 from everylabel.text.views import Views
+from everylabel.train.config import Compute
 from everylabel.types import Csr, IntArray, Ranking
 
 if TYPE_CHECKING:
@@ -63,27 +64,36 @@ MOST_LABELS = 50  # of a document: hard negatives are looked for behind them
 
 
 @dataclass(kw_only=True)
-class Learning:
+class Learning(Compute):
     """How long and how fast a stage learns."""
 
     epochs: float = 8.0  # passes over the labelled documents
     steps: int | None = None  # instead of epochs
     batch_size: int = 128
-    lr: float | None = None  # of the encoder; None: lr_share x 0.03 for static embeddings, x 0.00005 for transformers
+    # of the encoder; None: lr_share x 0.03 for static embeddings, x 0.00005 for transformers; auto: of-de and the like,
+    # 0.4, 1 or 2 times that (of layers, too), by short runs on held-out documents
+    lr: float | Literal["auto"] | None = None
     lr_share: float = 1.0
     layer_lr: float = 1e-3  # of the linear layers
 
-    def check(self, name: str) -> None:
+    def check(self, name: str, *, may_choose: bool = False) -> None:
         if self.epochs <= 0 or self.batch_size < 1 or (self.steps is not None and self.steps < 1):
             raise ConfigError(
                 f"{name}.epochs must be above 0, {name}.batch_size and {name}.steps at least 1; "
                 f"got {self.epochs}, {self.batch_size} and {self.steps}"
             )
-        if self.lr_share <= 0 or self.layer_lr <= 0 or (self.lr is not None and self.lr <= 0):
+        if self.lr == "auto" and not may_choose:
+            raise ConfigError(f"{name}.lr='auto' is for of-de and its kind: give a number, or none")
+        if self.lr_share <= 0 or self.layer_lr <= 0 or (isinstance(self.lr, (int, float)) and self.lr <= 0):
             raise ConfigError(
                 f"{name}.lr, {name}.lr_share and {name}.layer_lr must be above 0; "
                 f"got {self.lr}, {self.lr_share} and {self.layer_lr}"
             )
+        self.check_compute(f"{name}.")
+
+    def rate(self, usual: float) -> float:
+        """Of the encoder."""
+        return self.lr if isinstance(self.lr, (int, float)) else self.lr_share * usual
 
 
 @method("classifier", "an encoder with one linear classifier per label on top, trained together")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,8 +20,7 @@ from torch.nn import functional
 from everylabel.encoders.base import Tokens
 from everylabel.methods.depl.module import Dual, bce, joint_bce, linear
 from everylabel.run import QUIET, Run
-from everylabel.train.batches import epoch_rows
-from everylabel.train.config import TrainConfig
+from everylabel.train.batches import dense_part, epoch_rows, joined_by_others
 from everylabel.train.loop import Group, train
 from everylabel.types import Csr, FloatArray, IntArray, LongArray
 
@@ -52,7 +52,11 @@ class Texts:
 
     def take(self, labels: IntArray, rng: np.random.Generator) -> Tokens:
         plain = rng.random(len(labels)) < self.plain_share
-        return Tokens.join([self.full, self.plain]).take(labels + self.full.n_rows * plain)
+        return self._both.take(labels + self.full.n_rows * plain)
+
+    @cached_property
+    def _both(self) -> Tokens:
+        return Tokens.join([self.full, self.plain])
 
 
 class Batch(NamedTuple):
@@ -119,17 +123,19 @@ class DualLearner:
     def _train(
         self, name: str, batches: Callable[..., Batch], loss: Any, learn: Learning, layers: list[nn.Parameter]
     ) -> None:
-        lr = learn.lr or learn.lr_share * (STATIC_LR if self.static else TRANSFORMER_LR)
+        lr = learn.rate(STATIC_LR if self.static else TRANSFORMER_LR)
         encoder = Group(self.dual.encoder.parameters(), lr=lr, sparse=self.static)
         groups = [encoder, Group(layers, lr=learn.layer_lr)]
-        config = TrainConfig(steps=self.steps(learn), device=self.device)
+        config = learn.schedule(steps=self.steps(learn), device=self.device)
         for _ in train(self.both, batches, loss, config, groups=groups, seed=self.seed, name=name, run=self.run):
             pass
 
     def steps(self, learn: Learning) -> int:
         if learn.steps is not None:
             return learn.steps
-        return int(np.clip(learn.epochs * self.pairs.documents.n_rows / learn.batch_size, FEWEST, MOST))
+        return int(
+            np.clip(learn.epochs * self.pairs.documents.n_rows / (learn.batch_size * learn.accumulate), FEWEST, MOST)
+        )
 
     def head_rows(self) -> FloatArray:
         """Weights, and the constant last."""
@@ -151,18 +157,13 @@ class LabelSets:
     def __call__(self, number: int, rng: np.random.Generator) -> Batch:
         rows = epoch_rows(self.pairs.documents.n_rows, self.batch_size, number, self.seed)
         columns = self.columns(rows, rng)
-        truth = self.pairs.truth[rows][:, columns].toarray().astype(np.float32)
+        truth = dense_part(self.pairs.truth, rows, columns)
         return Batch(self.pairs.documents.take(rows), columns, truth, self.texts.take(columns, rng))
 
     def columns(self, rows: LongArray, rng: np.random.Generator) -> IntArray:
-        inside = np.zeros(self.n_labels, bool)
-        inside[self.pairs.truth[rows].indices] = True
         hard = self.pairs.hard[rows].ravel()
-        inside[hard[hard >= 0]] = True
-        others = np.flatnonzero(~inside)
-        missing = min(max(0, self.size - int(inside.sum())), len(others))
-        inside[rng.choice(others, missing, replace=False)] = True
-        return np.flatnonzero(inside).astype(np.int32)
+        own = np.concatenate([self.pairs.truth[rows].indices, hard[hard >= 0]])
+        return joined_by_others(own, self.n_labels, self.size, rng)
 
 
 def _like(values: FloatArray, tensor: Tensor) -> Tensor:

@@ -29,10 +29,11 @@ from everylabel.methods.maclr.semantic import Semantic
 from everylabel.methods.traits import method
 from everylabel.run import Run
 from everylabel.text.matching import MatchConfig
+from everylabel.train.config import Compute
 
 
 @dataclass(kw_only=True)
-class SelfSupervision:
+class SelfSupervision(Compute):
     """What the encoder learns, and for how long."""
 
     task: Literal["titles", "twins", "segments"] = "titles"  # pairs: title and text, dropout twins, random segments
@@ -59,6 +60,7 @@ class SelfSupervision:
                 raise ConfigError(f"learn.{key} must be at least {value}; got {getattr(self, key)}")
         if self.lr is not None and self.lr <= 0:
             raise ConfigError(f"learn.lr must be above 0; got {self.lr}")
+        self.check_compute("learn.")
 
 
 @method("ict", "an encoder that learns which title belongs to which text: the inverse cloze task alone")

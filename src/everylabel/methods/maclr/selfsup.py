@@ -17,9 +17,8 @@ from everylabel.methods.tower import Tower
 from everylabel.run import QUIET, Run
 from everylabel.text.matching import LabelMatcher, MatchConfig, label_texts
 from everylabel.text.views import Views
-from everylabel.train.batches import Corpus, epoch_rows
+from everylabel.train.batches import Corpus, epoch_rows, some_of
 from everylabel.train.clusters import spherical_kmeans
-from everylabel.train.config import TrainConfig
 from everylabel.train.loop import Group, train
 from everylabel.train.losses import info_nce, label_regularisation, supervised_contrastive
 from everylabel.types import Csr, FloatArray, IntArray, LongArray
@@ -112,7 +111,7 @@ class Learner:
             self.progress.say("fewer than two documents have words: nothing to learn from, the encoder stays as it is")
             return
         steps = self.steps(len(corpus))
-        self.run("stage-1", StageOne(self, corpus, steps), steps)
+        self.run("stage-1", StageOne(self, corpus, steps * self.config.accumulate), steps)
 
     def stage_two(self, match: MatchConfig) -> None:
         """Pseudo labels from both views; the encoder's are those after stage I."""
@@ -161,7 +160,9 @@ class Learner:
         self.run(name, batches, steps, share)
 
     def run(self, name: str, batches: Any, steps: int, share: float = 1.0) -> None:
-        self.before = lambda number, rng: batches(number + steps, rng)  # goes on after its last step
+        self.before = lambda number, rng: batches(
+            number + steps * self.config.accumulate, rng
+        )  # goes on after its last step
         static = self.tower.encoder.config.kind == "static"
         lr = self.config.lr or (STATIC_LR if static else TRANSFORMER_LR)
         groups = [Group(list(self.towers.parameters()), lr=lr * share, sparse=static)]
@@ -169,7 +170,7 @@ class Learner:
             self.towers,
             batches,
             self.loss,
-            TrainConfig(steps=steps, device=self.tower.encoder.config.device),
+            self.config.schedule(steps=steps, device=self.tower.encoder.config.device),
             groups=groups,
             seed=self.seed,
             name=name,
@@ -194,7 +195,7 @@ class Learner:
     def steps(self, n: int) -> int:
         if self.config.steps is not None:
             return self.config.steps
-        return int(np.clip(EPOCHS * n / self.config.batch_size, FEWEST, MOST))
+        return int(np.clip(EPOCHS * n / (self.config.batch_size * self.config.accumulate), FEWEST, MOST))
 
     def texts_of(self, labels: IntArray, rng: np.random.Generator) -> Tokens:
         """One of each label's texts, at random."""
@@ -220,6 +221,10 @@ class StageOne:
         labels = rng.integers(len(self.learner.dataset.labels), size=config.label_negatives).astype(np.int32)
         return Batch(pairs, self.learner.texts_of(labels, rng))
 
+    def waits(self, number: int) -> bool:
+        """Not made ahead: in the first half clusters change, by the weights of the step before."""
+        return self.learner.config.clustering and number <= self.total // 2 + 1
+
     def titles(self, rows: LongArray, rng: np.random.Generator) -> dict[str, Pairs]:
         texts, titles = self.corpus.pairs(rows, rng)
         own = self.clusters[rows]
@@ -233,7 +238,7 @@ class StageOne:
         """RTS: title and segment, two segments, title and title, label and label."""
         one, other = (self.corpus.segments(rows, SEGMENT_WORDS, rng) for _ in range(2))
         _, titles = self.corpus.pairs(rows, rng)
-        labels = rng.permutation(len(self.learner.dataset.labels))[: len(rows)].astype(np.int32)
+        labels = some_of(len(self.learner.dataset.labels), len(rows), rng).astype(np.int32)
         return {
             "title-segment": Pairs(one, titles),
             "segment-segment": Pairs(one, other, y_is_document=True),

@@ -21,7 +21,6 @@ from everylabel.linear.ranker import documents_of_nodes
 from everylabel.linear.solver import Features, SolverConfig, train_level
 from everylabel.run import QUIET, Run
 from everylabel.train.batches import epoch_rows
-from everylabel.train.config import TrainConfig
 from everylabel.train.loop import Group, train
 from everylabel.train.losses import of_positives, squared_hinge, supervised_contrastive
 from everylabel.tree.build import LabelTree
@@ -31,7 +30,7 @@ from everylabel.vectors import unit_rows
 if TYPE_CHECKING:
     from everylabel.methods.matchxml.matchxml import FineTuning
 
-BETAS = (0.9, 0.98)  # of the paper
+BETAS, EPS, DECAY = (0.9, 0.98), 1e-6, 0.1  # of the paper's table IV; the last two for transformers
 STATIC_LR, TRANSFORMER_LR, HEAD_LR = 0.01, 5e-5, 1e-3
 BEAM = 10  # branches of the level above that other nodes are taken from
 _CHUNK = 256
@@ -89,15 +88,19 @@ class Levels:
     def train(self, heads: Heads, batches: Shortlists, last: bool) -> None:
         config, static = self.config, self.encoder.config.kind == "static"
         rate = config.lr or (STATIC_LR if static else TRANSFORMER_LR)
-        encoder = Group(
-            list(heads.encoder.parameters()), lr=rate, sparse=static, betas=BETAS, weight_decay=0.0 if static else 0.1
-        )
+        weights = list(heads.encoder.parameters())
+        if static:
+            encoder = [Group(weights, lr=rate, sparse=True, betas=BETAS)]
+        else:
+            encoder = Group(weights, lr=rate, betas=BETAS, eps=EPS, weight_decay=DECAY).but_vectors()
         head = Group(list(heads.head.parameters()), lr=HEAD_LR, sparse=True, betas=BETAS)
-        steps = max(1, round(config.epochs * self.tokens.n_rows / config.batch_size))
+        steps = max(1, round(config.epochs * self.tokens.n_rows / (config.batch_size * config.accumulate)))
         loss = self.matching if last and config.matching else hinge
-        schedule = TrainConfig(steps=steps, device=self.encoder.config.device)
+        schedule = config.schedule(steps=steps, device=self.encoder.config.device)
         name = f"fine-tuning, {batches.n_nodes:,} nodes"
-        for _ in train(heads, batches, loss, schedule, groups=[encoder, head], seed=self.seed, name=name, run=self.run):
+        for _ in train(
+            heads, batches, loss, schedule, groups=[*encoder, head], seed=self.seed, name=name, run=self.run
+        ):
             pass
 
     def matching(self, heads: Heads, batch: Batch) -> dict[str, Tensor]:

@@ -36,6 +36,7 @@ from everylabel.text.features import DocumentFeatures
 from everylabel.text.matching import require_texts
 from everylabel.text.tfidf import TfidfConfig
 from everylabel.text.views import Views
+from everylabel.train.config import Compute
 from everylabel.tree.build import build_tree, flat_tree, pifa
 from everylabel.tree.label2vec import Label2VecConfig, completed, label2vec
 from everylabel.types import Csr, FloatArray, IntArray, Ranking
@@ -47,7 +48,7 @@ MOST_FLAT, LEAF_SIZE = 10_000, 400  # labels
 
 
 @dataclass(kw_only=True)
-class FineTuning:
+class FineTuning(Compute):
     """How the encoder is fine-tuned at each level of the tree."""
 
     epochs: float = 4.0  # of each level; 0: the encoder stays as it is
@@ -71,6 +72,7 @@ class FineTuning:
             raise ConfigError(f"fine_tuning.balance must be from 0 to 1; got {self.balance}")
         if self.temperature <= 0 or (self.lr is not None and self.lr <= 0):
             raise ConfigError("fine_tuning: temperature and lr must be above 0")
+        self.check_compute("fine_tuning.")
 
 
 @method("matchxml", "an encoder fine-tuned down a tree of labels, its vectors beside TF-IDF in a linear ranker")

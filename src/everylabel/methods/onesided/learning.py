@@ -20,8 +20,7 @@ from everylabel.encoders.base import Tokens
 from everylabel.methods.depl.dual_learning import FEWEST, MOST, STATIC_LR, TRANSFORMER_LR
 from everylabel.methods.onesided.module import DocumentSide, LabelModule, Read, Seen
 from everylabel.run import QUIET, Run
-from everylabel.train.batches import epoch_rows
-from everylabel.train.config import TrainConfig
+from everylabel.train.batches import dense_part, epoch_rows, joined_by_others
 from everylabel.train.loop import Group, train
 from everylabel.train.losses import decoupled_softmax
 from everylabel.types import Csr, IntArray, LongArray
@@ -75,11 +74,12 @@ class Batches:
         self.n_texts = pairs.n_labels if method.unseen_auxiliary else pairs.n_seen
         if method.label_side == "free":  # the others have no weights
             self.n_negatives = self.n_texts = pairs.n_seen
-        self.marks = {round(i * self.steps / max(method.evaluations, 1)) for i in range(method.evaluations)}
+        steps = (round(i * self.steps / max(method.evaluations, 1)) for i in range(method.evaluations))
+        self.marks = {step * method.learn.accumulate: step for step in steps}
 
     def __call__(self, number: int, rng: np.random.Generator) -> Batch:
         if self.watch is not None and number in self.marks:
-            self.history.append(self.watch(number))
+            self.history.append(self.watch(self.marks[number]))
         size, seed = self.method.learn.batch_size, self.method.random_state
         rows = epoch_rows(self.pairs.documents.n_rows, size, number, seed)
         labels = np.empty(0, np.int64)
@@ -87,7 +87,7 @@ class Batches:
             labels = epoch_rows(self.n_texts, len(rows), number, seed + 1)
         columns = self.columns(rows, labels, rng)
         truth = np.zeros((len(rows) + len(labels), len(columns)), bool)
-        truth[: len(rows)] = self.pairs.truth[rows][:, columns].toarray() > 0
+        truth[: len(rows)] = dense_part(self.pairs.truth, rows, columns) > 0
         truth[len(rows) + np.arange(len(labels)), np.searchsorted(columns, labels)] = True
         negatives = np.ones_like(truth)
         negatives[: len(rows), columns >= self.n_negatives] = False
@@ -105,13 +105,12 @@ class Batches:
 
     def columns(self, rows: LongArray, labels: LongArray, rng: np.random.Generator) -> IntArray:
         """All labels that may be negatives; too many: the rows' own, and random ones up to so many."""
-        inside = np.zeros(self.pairs.n_labels, bool)
-        inside[self.pairs.truth[rows].indices] = True
-        inside[labels] = True
-        others = np.flatnonzero(~inside[: self.n_negatives])
-        missing = min(max(0, self.method.most_labels - int(inside.sum())), len(others))
-        inside[rng.choice(others, missing, replace=False)] = True
-        return np.flatnonzero(inside).astype(np.int32)
+        own = np.concatenate([self.pairs.truth[rows].indices, labels])
+        return joined_by_others(own, self.n_negatives, self.method.most_labels, rng)
+
+    def waits(self, number: int) -> bool:
+        """Whether the weights are looked at before this batch."""
+        return self.watch is not None and number in self.marks
 
     def state_dict(self) -> Row:
         return {"history": self.history}
@@ -124,8 +123,16 @@ class Learner:
     """Trains both sides in place."""
 
     def __init__(
-        self, documents: DocumentSide, labels: LabelModule, pairs: Pairs, method: OfDe, run: Run = QUIET
+        self,
+        documents: DocumentSide,
+        labels: LabelModule,
+        pairs: Pairs,
+        method: OfDe,
+        run: Run = QUIET,
+        *,
+        name: str = "fine-tuning",
     ) -> None:
+        self.name = name
         self.documents, self.labels, self.pairs, self.method, self.run = documents, labels, pairs, method, run
         self.both = nn.ModuleDict({"documents": documents, "labels": labels})
         counts = np.bincount(pairs.truth.indices, minlength=pairs.n_labels)
@@ -134,18 +141,20 @@ class Learner:
     def learn(self, watch: Callable[[int], Row] | None) -> list[Row]:
         method, steps = self.method, self.steps()
         static = method.encoder.kind == "static"
-        lr = method.learn.lr or method.learn.lr_share * (STATIC_LR if static else TRANSFORMER_LR)
+        lr = method.learn.rate(STATIC_LR if static else TRANSFORMER_LR)
         parts = [self.documents.encoder, getattr(self.labels, "encoder", nn.Module())]
         encoders = {id(weight): weight for part in parts for weight in part.parameters()}
         layers = [weight for weight in self.both.parameters() if id(weight) not in encoders]
         decay = method.weight_decay
-        groups = [
-            Group(list(encoders.values()), lr=lr, sparse=static, weight_decay=0.0 if static else decay),
-            Group(layers, lr=method.learn.layer_lr, weight_decay=decay),
-        ]
+        if static:  # the few biases beside static embeddings decay as well: what was measured has it so
+            groups = [Group(encoders.values(), lr=lr, sparse=True)]
+            groups += [Group(layers, lr=method.learn.layer_lr, weight_decay=decay)]
+        else:
+            groups = Group(encoders.values(), lr=lr, weight_decay=decay).but_vectors()
+            groups += Group(layers, lr=method.learn.layer_lr, weight_decay=decay).but_vectors()
         batches = Batches(self.pairs, method, steps, watch)
-        config = TrainConfig(steps=steps, device=method.encoder.device)
-        name, seed = "fine-tuning", method.random_state
+        config = method.learn.schedule(steps=steps, device=method.encoder.device)
+        name, seed = self.name, method.random_state
         for _ in train(self.both, batches, self.loss, config, groups=groups, seed=seed, name=name, run=self.run):
             pass
         return batches.history + ([watch(steps)] if watch is not None else [])
@@ -154,7 +163,9 @@ class Learner:
         learn = self.method.learn
         if learn.steps is not None:
             return learn.steps
-        return int(np.clip(learn.epochs * self.pairs.documents.n_rows / learn.batch_size, FEWEST, MOST))
+        return int(
+            np.clip(learn.epochs * self.pairs.documents.n_rows / (learn.batch_size * learn.accumulate), FEWEST, MOST)
+        )
 
     def loss(self, both: Any, batch: Batch) -> dict[str, Tensor]:
         """Eq. 4. With attention and shortlists pooled vectors are trained, too, by the same loss: they make them.

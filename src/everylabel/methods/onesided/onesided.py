@@ -155,7 +155,7 @@ class OfDe(Method):
 
     def check(self) -> None:
         self.encoder.check()
-        self.learn.check("learn")
+        self.learn.check("learn", may_choose=True)
         if self.encoder.passages != "first":
             raise ConfigError(
                 f"{self.name} reads a document as one text: encoder.passages must be 'first'; "
@@ -240,7 +240,13 @@ class OfDe(Method):
             vectors = label_vectors(labels, len(ranked))["outputs"]
             return row_of(step, found, held.truth, held.hidden, vectors, n_seen)
 
-        learner = Learner(side, labels, pairs, self, run)
+        learn = self.learn
+        if learn.lr == "auto":
+            from everylabel.methods.onesided.rates import with_best_rate
+
+            judged = csr_matrix(data.required_pairs[rows])
+            learn = with_best_rate(self, side, labels, pairs, judged, lambda texts: ranker().rank(texts, 100), run)
+        learner = Learner(side, labels, pairs, replace(self, learn=learn), run)
         self.history_: list[dict[str, Any]] = learner.learn(watch if self.evaluations else None)
         self.ranker_ = ranker()
         self.reader_ = reader.trained(labels)
