@@ -50,13 +50,12 @@ class LinearRanker:
             if t > 0 and self.matcher_negatives:
                 candidates = candidates + self._matched(features, levels, t)
             positives = documents_of_nodes(labels_in_order, tree, t + 1)
+            if self.solver.shares:
+                positives = shares(positives)
             name = f"linear ranker, level {t + 1} of {tree.depth}"
             seed = self.random_state + t
-            levels.append(
-                train_level(
-                    features, positives, candidates, tree.children[t], self.solver, seed=seed, name=name, run=run
-                )
-            )
+            settings: Any = {"seed": seed, "name": name, "weighted": self.solver.shares, "run": run}
+            levels.append(train_level(features, positives, candidates, tree.children[t], self.solver, **settings))
             candidates = positives
         self.lists_ = Lists.of_levels(levels)
         return self
@@ -83,6 +82,14 @@ class LinearRanker:
         checks.require(self.n_columns_ == n_columns, f"{self.n_columns_} columns of weights for {n_columns}")
         self.tree_.check(n_labels)
         self.lists_.check(n_columns + 1, [int(level[-1]) for level in self.tree_.children])
+
+    def best_nodes(self, features: Features, k: int) -> Ranking:
+        """The k best groups of labels: nodes of the last level but one, places in `tree_.children[-1]`."""
+        children = self.tree_.children[:-1]
+        nodes = np.arange(len(self.tree_.children[-1]) - 1, dtype=np.int32)
+        if not children:  # all labels are one group
+            return Ranking(np.zeros((features.n_docs, 1), np.int32), np.ones((features.n_docs, 1), np.float32))
+        return self._search(features, self.lists_, children, nodes, min(k, len(nodes)), None)
 
     def _matched(self, features: Features, levels: list[Csr], t: int) -> Csr:
         """Documents x nodes of level t, where the levels above would take each training document."""
@@ -128,7 +135,7 @@ class LinearRanker:
 
 
 def documents_of_nodes(labels_in_order: Csr, tree: LabelTree, level: int) -> Csr:
-    """Documents x nodes of a level: where a document has at least one label below the node."""
+    """Documents x nodes of a level: how many of its labels a document has below a node, where it has any."""
     if level == tree.depth:
         return labels_in_order
     node = tree.node_of_label(level)
@@ -136,3 +143,10 @@ def documents_of_nodes(labels_in_order: Csr, tree: LabelTree, level: int) -> Csr
     ones = np.ones(len(node), np.float32)
     member = csr_matrix((ones, (np.arange(len(node)), node)), shape=(len(node), n_nodes))
     return csr_matrix(labels_in_order @ member)
+
+
+def shares(positives: Csr) -> Csr:
+    """Each row divided by its sum."""
+    totals = np.asarray(positives.sum(axis=1)).ravel()
+    rows = np.repeat(np.arange(len(totals)), np.diff(positives.indptr))
+    return csr_matrix((positives.data / totals[rows], positives.indices, positives.indptr), shape=positives.shape)
