@@ -21,7 +21,7 @@ from everylabel.parallel import parallel_map
 from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.tree.build import LabelTree
-from everylabel.types import Csr, Ranking
+from everylabel.types import Csr, IntArray, Ranking
 
 _DOCS_PER_CALL = 256
 
@@ -83,13 +83,22 @@ class LinearRanker:
         self.tree_.check(n_labels)
         self.lists_.check(n_columns + 1, [int(level[-1]) for level in self.tree_.children])
 
-    def best_nodes(self, features: Features, k: int) -> Ranking:
+    def labels_of_groups(self, features: Features, k: int) -> IntArray:
+        """(documents, k x group's size) labels of each document's k best groups, -1 where there are fewer."""
+        groups, order = self.best_groups(features, k).ids, self.tree_.order
+        starts, sizes = self.tree_.children[-1][:-1], np.diff(self.tree_.children[-1])
+        inside = np.arange(sizes.max())
+        at = np.minimum(starts[groups][..., None] + inside, len(order) - 1)
+        there = (groups >= 0)[..., None] & (inside < sizes[groups][..., None])
+        return np.where(there, order[at], -1).reshape(len(groups), -1).astype(np.int32)
+
+    def best_groups(self, features: Features, k: int) -> Ranking:
         """The k best groups of labels: nodes of the last level but one, places in `tree_.children[-1]`."""
         children = self.tree_.children[:-1]
         nodes = np.arange(len(self.tree_.children[-1]) - 1, dtype=np.int32)
         if not children:  # all labels are one group
             return Ranking(np.zeros((features.n_docs, 1), np.int32), np.ones((features.n_docs, 1), np.float32))
-        return self._search(features, self.lists_, children, nodes, min(k, len(nodes)), None)
+        return self._search(features, self.lists_, children, nodes, min(k, len(nodes)), max(k, self.beam))
 
     def _matched(self, features: Features, levels: list[Csr], t: int) -> Csr:
         """Documents x nodes of level t, where the levels above would take each training document."""
