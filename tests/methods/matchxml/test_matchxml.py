@@ -187,6 +187,7 @@ def test_a_bag_of_words_has_no_texts_to_encode(settings: dict[str, Any]) -> None
         ({"fine_tuning": FineTuning(stage_lr=(0.1, 0))}, "stage_lr must be above 0"),
         ({"fine_tuning": FineTuning(stage_steps=(0,))}, "stage_steps must be at least 1"),
         ({"fine_tuning": FineTuning(first_nodes=1)}, "first_nodes at least 2"),
+        ({"fine_tuning": FineTuning(first_nodes=0)}, "first_nodes at least 2"),
         ({"beam": 0}, "beam and members at least 1"),
         ({"member_encoders": ("",)}, "encoder.kind"),
     ],

@@ -70,7 +70,7 @@ MOST_LABELS = 50  # of a document: hard negatives are looked for behind them
 class Classifier(Method):
     """An encoder and one linear classifier a seen label. Fit: epochs x (tokens + documents x labels x dim).
 
-    Deviations of the presets: the paper does not say how many epochs, how many documents a batch, and how long texts
+    Deviations: of the presets. The paper does not say how many epochs, how many documents a batch, and how long texts
     are read. Losses are sums over labels, not means; linear layers start as the identity, and the head as the labels'
     frequencies.
     """
@@ -169,7 +169,7 @@ class Classifier(Method):
 class Depl(Classifier):
     """Score = sigmoid of the product of document and description. Fit: the SVM, the classifier, the dual encoder.
 
-    Deviations of the presets, beside those of `classifier`: keywords are taken whole, base forms are simplemma's, the
+    Deviations: those of `classifier`, and of the presets: keywords are taken whole, base forms are simplemma's, the
     SVM has a squared hinge loss. Wiki-500K's clusters are those of the SVM's own tree, not X-Transformer's, and the
     paper does not say how many; labels that are in none are found by the dual encoder.
     """
@@ -357,7 +357,7 @@ class Depl(Classifier):
 class DeplCls(Depl):
     """Score = the mean of two probabilities, of the retrieval and of a classifier, trained together.
 
-    Deviations of the presets: those of `depl`; a label that nobody has used has a probability of 0 in the classifier.
+    Deviations: those of `depl`; a label that nobody has used has a probability of 0 in the classifier.
     """
 
     traits = replace(Depl.traits, worth=None, reads_sentences=21)
@@ -372,7 +372,7 @@ class DeplCls(Depl):
 
 @method("de-ret", "a dual encoder that finds labels by their names: depl without keywords")
 class DeRet(Depl):
-    """The dual encoder with the labels' names: DEPL without keywords. Deviations of the presets: those of `depl`."""
+    """The dual encoder with the labels' names: DEPL without keywords. Deviations: those of `depl`."""
 
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = DE_RET
 

@@ -80,7 +80,8 @@ class FineTuning:
             raise ConfigError(
                 f"fine_tuning: leaf_size and arity must be at least 2; got {self.leaf_size} and {self.arity}"
             )
-        if min(self.most_nodes, self.beam, *self.stage_steps) < 1 or (self.first_nodes or 2) < 2:
+        first = 2 if self.first_nodes is None else self.first_nodes
+        if min(self.most_nodes, self.beam, *self.stage_steps) < 1 or first < 2:
             raise ConfigError(
                 "fine_tuning: most_nodes, beam and stage_steps must be at least 1, and first_nodes at least 2; "
                 f"got {self.most_nodes}, {self.beam}, {self.stage_steps} and {self.first_nodes}"
@@ -102,6 +103,8 @@ class MatchXml(Method):
     - In the ranker matcher-aware negatives are taken at every level, theirs at the last; a margin becomes a probability
       by a logistic function, and small weights are dropped by what they do to a margin (linear/solver.py).
     - The tree's nodes have equal numbers of leaves, not powers of two: Eurlex-4K has stages of 16, 248 and 3,956.
+    - TF-IDF, fine-tuned vector and sentence embedding have length 1 each; theirs brings the first and the last to
+      length 1 together. Weight decay, epsilon and warm-up are the training loop's.
     - An ensemble is the mean of probabilities; theirs of softmax, sigmoid or ranks, another one a data set.
     - Without ready features (--features) TF-IDF is computed here, by the settings of `tfidf`.
     """
@@ -226,7 +229,10 @@ class MatchXml(Method):
     "xr-transformer", "what matchxml is without label vectors of its own, text-label matching and sentence embedding"
 )
 class XrTransformer(MatchXml):
-    """Without what MatchXML adds. Its presets are the first row of each data set in MatchXML's table XII."""
+    """Without what MatchXML adds. Its presets are the first row of each data set in MatchXML's table XII.
+
+    Deviations: those of `matchxml`; steps and rates are MatchXML's, fewer than XR-Transformer's own.
+    """
 
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = XR_TRANSFORMER
 
