@@ -160,6 +160,40 @@ def test_a_split_that_is_not_there(run: Run, model: Path, data: Path) -> None:
     assert "dev" in result.stderr
 
 
+def test_psp_with_the_constants_of_a_published_data_set(run: Run, sampled: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    assert run("fit", sampled, "--method", "tfidf", "--no-calibrate", "-o", model).exit_code == 0
+    found = {
+        name: json.loads(run("evaluate", model, sampled, "--json", "--propensity", name).stdout)
+        for name in ("default", "Amazon-670K", "0.6,2.6", "wiki-500k")
+    }
+    assert found["default"]["propensity"] == [0.55, 1.5]
+    assert found["Amazon-670K"]["values"] == found["0.6,2.6"]["values"]
+    assert len({found[name]["values"]["PSP@5"] for name in ("default", "Amazon-670K", "wiki-500k")}) == 3
+    assert found["default"]["values"]["P@5"] == found["wiki-500k"]["values"]["P@5"]
+    for name in ("eurlex", "1,2,3", "0,1"):
+        refused = run("evaluate", model, sampled, "--propensity", name)
+        assert (refused.exit_code, refused.stdout) == (4, "")
+        assert refused.stderr.count("\n") == 1
+
+
+def test_f1_of_more_decisions(run: Run, sampled: Path, tmp_path: Path) -> None:
+    """DEPL's paper has F1@19 for Wiki10-31K, and the micro sign test."""
+    result = run("compare", sampled, "--methods", "popularity,tfidf", "--f1-at", "19", "--json")
+    _, second = (json.loads(line) for line in result.stdout.splitlines())
+    assert {"macro-F1@19", "tail-F1@19"} <= set(second["values"])
+    assert set(second["difference"]["sign_test@19"]) == {"wins", "losses", "p_value"}
+    assert set(second["difference"]["tail-F1@19"]) == {"difference", "p_value"}
+    assert "macro-F1@19" in run("compare", sampled, "--methods", "popularity", "--f1-at", "19").stdout
+    model = tmp_path / "model"
+    assert run("fit", sampled, "--method", "tfidf", "--no-calibrate", "-o", model).exit_code == 0
+    shown = run("evaluate", model, sampled, "--f1-at", "19").stdout
+    assert {"macro-F1@19", "F1-tested@19", "R@19"} <= set(shown.split())
+    as_json = json.loads(run("evaluate", model, sampled, "--f1-at", "19", "--json").stdout)
+    assert as_json["values"]["macro-F1@19"] == second["values"]["macro-F1@19"]
+    assert run("evaluate", model, sampled, "--f1-at", "101").exit_code == 2
+
+
 def test_compare_prints_a_row_a_method(run: Run, data: Path) -> None:
     result = run("compare", data, "--methods", "popularity")
     assert result.exit_code == 0

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix, save_npz
 
 from everylabel.data import available_splits, detect_format, load_dataset, load_filter, load_labels
 from everylabel.data.dataset import Dataset, Label
@@ -90,6 +91,29 @@ def test_pecos(make: Make, name: str) -> None:
     assert train.documents.texts[:2] == ["red apples", "a bear"]
     assert train.labels.names == ["apples", "bears", "crops"]
     assert labels_of(train) == [["0", "2"], ["1"], []]
+
+
+def test_ready_features_of_pecos_archives(make: Make) -> None:
+    path = make("pecos")
+    features = csr_matrix(np.array([[0.5, 0, 0, 0.5], [0, 1, 0, 0], [0, 0, 0.25, 0]]))
+    (path / "tfidf-attnxml").mkdir()
+    save_npz(path / "tfidf-attnxml" / "X.trn.npz", features)
+    assert load_dataset(path).documents.features is None
+    train = load_dataset(path, features="tfidf-attnxml")
+    assert train.documents.texts[:2] == ["red apples", "a bear"]
+    assert not train.documents.is_bag_of_words
+    assert train.documents.features is not None
+    np.testing.assert_array_equal(train.documents.features.toarray(), features.toarray().astype(np.float32))
+    assert load_dataset(path, features="tfidf-attnxml", limit=1).documents.features.shape == (1, 4)  # type: ignore[union-attr]
+    save_npz(path / "tfidf-attnxml" / "X.trn.npz", features[:2])
+    with pytest.raises(DataError, match=r"expected 2 lines, as tfidf-attnxml/X\.trn\.npz has rows"):
+        load_dataset(path, features="tfidf-attnxml")
+    with pytest.raises(DataError, match=r"other/X\.trn\.npz: expected the features of the train documents"):
+        load_dataset(path, features="other")
+    with pytest.raises(ConfigError, match="native data have no ready features"):
+        load_dataset(make("native"), features="tfidf-attnxml")
+    with pytest.raises(DataError, match=r"--features needs texts as X\.trn\.txt"):
+        load_dataset(make("text2text"), features="tfidf-attnxml")
 
 
 def test_attentionxml_collects_labels_of_all_splits(make: Make) -> None:

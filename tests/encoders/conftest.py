@@ -56,6 +56,45 @@ def make_folder(parent: Path, words: list[str], dim: int = 32, spread: float = 0
     return folder
 
 
+def make_plain_folder(parent: Path, kind: str, words: list[str], dim: int = 32) -> Path:
+    """A random "roberta" or "xlnet" that knows the words, as the hub has them: no sentence-transformers folder."""
+    import torch
+    import transformers
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+    special = ["<pad>", "<s>", "</s>", "<unk>", "<sep>", "<cls>"]
+    vocabulary = {word: i for i, word in enumerate(dict.fromkeys([*special, *words]))}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    around = "<s> $A </s>" if kind == "roberta" else "$A <sep> <cls>"
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=around, special_tokens=[(token, vocabulary[token]) for token in special]
+    )
+    tokens = {"pad_token": "<pad>", "unk_token": "<unk>", "model_max_length": 64}
+    transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **tokens).save_pretrained(parent)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        if kind == "roberta":
+            sizes = {"hidden_size": dim, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 2 * dim}
+            config = transformers.RobertaConfig(
+                vocab_size=len(vocabulary), pad_token_id=0, max_position_embeddings=66, initializer_range=0.2, **sizes
+            )
+            model = transformers.RobertaModel(config, add_pooling_layer=False)  # as roberta-base: without its weights
+        else:
+            config = transformers.XLNetConfig(
+                vocab_size=len(vocabulary),
+                d_model=dim,
+                n_layer=2,
+                n_head=2,
+                d_inner=2 * dim,
+                pad_token_id=0,
+                initializer_range=0.2,
+            )
+            model = transformers.XLNetModel(config)
+        model.save_pretrained(parent)
+    return parent
+
+
 @pytest.fixture
 def folder(made_folder: Path, tmp_path: Path) -> Path:
     """A copy that a test may change."""

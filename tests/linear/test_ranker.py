@@ -52,6 +52,22 @@ def test_a_matcher_that_sends_every_document_everywhere_trains_on_all_documents(
     assert np.abs(teacher.weights(tree.depth - 1).toarray() - flat).max() > 0.01
 
 
+def test_the_best_groups_are_those_that_the_best_labels_are_in() -> None:
+    X, Y, tree = problem()
+    ranker = LinearRanker(beam=50).fit(Features.of(X), Y, tree)
+    alone = Features.of(csr_matrix(np.eye(20, 30, dtype=np.float32)))
+    groups = ranker.best_groups(alone, 2)
+    starts, places = tree.children[-1], np.argsort(tree.order)
+    for label, group in enumerate(groups.ids[:, 0]):
+        assert starts[group] <= places[label] < starts[group + 1]
+    assert (groups.scores[:, 0] > groups.scores[:, 1]).all()
+    for own, found in zip(groups.ids, ranker.labels_of_groups(alone, 2), strict=True):
+        expected = [label for group in own for label in tree.order[starts[group] : starts[group + 1]]]
+        assert [label for label in found if label >= 0] == expected
+    flat = LinearRanker().fit(Features.of(X), Y, flat_tree(tree.order))
+    assert flat.best_groups(alone, 3).ids.tolist() == [[0]] * 20
+
+
 def test_the_order_of_a_flat_tree_does_not_matter() -> None:
     X, Y, _ = problem()
     orders = [np.arange(20, dtype=np.int32), np.random.default_rng(5).permutation(20).astype(np.int32)]

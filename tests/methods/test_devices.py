@@ -20,6 +20,7 @@ from everylabel.methods.depl.depl import Learning
 from everylabel.methods.depl.dual_learning import DualLearner, LabelSets, Texts
 from everylabel.methods.depl.dual_learning import Pairs as DualPairs
 from everylabel.methods.depl.module import Dual, ModuleTowers
+from everylabel.methods.depl.settings import Shape
 from everylabel.methods.maclr import selfsup
 from everylabel.methods.maclr.maclr import SelfSupervision
 from everylabel.methods.maclr.towers import Towers
@@ -79,8 +80,8 @@ def document_side(encoder: Encoder, *, attention: bool) -> DocumentSide:
 
 
 def dual(encoder: Encoder, what: str) -> Problem:
-    paper = what == "paper pooling"
-    module = Dual(encoder.module, np.zeros(encoder.dim, np.float32), paper_pooling=paper, temperature=0.05)
+    shape = Shape("cls", "mean", None) if what == "paper pooling" else Shape()
+    module = Dual(encoder.module, np.zeros(encoder.dim, np.float32), shape)
     pairs = DualPairs(encoder.tokenize(TEXTS), TRUTH, 5, np.full((4, 1), -1, np.int32))
     learner = DualLearner(module, pairs, 0, static=encoder.config.kind == "static")
     texts = encoder.tokenize(NAMES)
@@ -105,7 +106,7 @@ def self_supervised(encoder: Encoder) -> Problem:
 
 def level(encoder: Encoder, *, matching: bool) -> Problem:
     heads = levels.Heads(encoder.module, np.ones((6, encoder.dim + 1), np.float32))
-    trained = levels.Levels(FineTuning(balance=0.5), encoder, TEXTS, 0)
+    trained = levels.Levels(FineTuning(balance=0.5, weighted=True), encoder, TEXTS, 0)
     there = np.array([[1, 1, 1], [1, 1, 0], [1, 1, 0], [1, 1, 1]], bool)
     hits = np.array([[1, 1, 0], [1, 0, 0], [1, 0, 0], [1, 0, 0]], bool)
     nodes = np.array([[0, 1, 2], [2, 3, 0], [4, 0, 0], [3, 1, 5]], np.int32)

@@ -11,6 +11,7 @@ import pytest
 
 from everylabel.data.dataset import pairs_from_lists
 from everylabel.errors import ConfigError, DataError
+from everylabel.metrics.propensity import constants
 from everylabel.metrics.ranking import (
     PROPENSITY,
     Empty,
@@ -78,6 +79,17 @@ def test_propensity_formula_and_presets() -> None:
         np.testing.assert_allclose(inverse_propensity(COUNTS, N_TRAIN, (a, b)), expected)
     with pytest.raises(ConfigError, match="default, wikipedia, amazon"):
         inverse_propensity(COUNTS, N_TRAIN, "eurlex")
+
+
+def test_propensities_by_data_set() -> None:
+    """As the XMC repository says them."""
+    assert constants("EURLex-4K") == constants("wiki10-31k") == constants("amazoncat-13k") == (0.55, 1.5)
+    assert constants("wiki-500k") == constants("LF-Wikipedia-500K") == (0.5, 0.4)
+    assert constants("amazon-670k") == constants("Amazon-3M") == constants("lf-amazontitles-131k") == (0.6, 2.6)
+    assert constants(" 0.6, 2.6 ") == (0.6, 2.6)
+    for bad in ("1", "1,2,3", "a,b", "", "nan,1", "0,1", "-1,2", "inf,1", (0.0, 1.0)):
+        with pytest.raises(ConfigError):
+            constants(bad)
 
 
 @pytest.mark.parametrize("n_train", [0, 1, 2])

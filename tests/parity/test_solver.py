@@ -28,7 +28,7 @@ def problem(n_docs: int, n_columns: int, n_labels: int, seed: int = 0) -> tuple[
     return X.astype(np.float32), Y
 
 
-def liblinear(X: Any, y: Any, config: SolverConfig) -> Any:
+def liblinear(X: Any, y: Any, config: SolverConfig, sample_weight: Any = None) -> Any:
     """Weights with the bias last; dense, as LinearSVC refuses some sparse matrices."""
     model = LinearSVC(
         loss="squared_hinge",
@@ -39,7 +39,7 @@ def liblinear(X: Any, y: Any, config: SolverConfig) -> Any:
         class_weight={True: config.cost_positive, False: config.cost_negative},
         fit_intercept=config.bias > 0,
         intercept_scaling=config.bias or 1.0,
-    ).fit(X.astype(np.float64), y)
+    ).fit(X.astype(np.float64), y, sample_weight)
     # scikit-learn folds the constant feature's value into the intercept; the solver keeps the plain weight
     return np.append(model.coef_[0], model.intercept_ / (config.bias or 1.0))
 
@@ -82,6 +82,39 @@ def test_separate_costs_and_bias(positive: float, negative: float, bias: float) 
     found = flat_weights(X, Y, config)
     for label in range(3):
         np.testing.assert_allclose(found[:, label], liblinear(X, Y[:, label], config), atol=1e-3)
+
+
+@pytest.mark.parametrize("positive", [1.0, 2.0])
+def test_positives_of_different_weights(positive: float) -> None:
+    X, Y = problem(60, 20, 18, seed=5)
+    config = replace(EXACT, cost_positive=positive)
+    counts = np.where(Y, np.random.default_rng(5).integers(1, 5, Y.shape), 0)
+    everything = csr_matrix(np.ones((60, 1), np.float32))
+    pairs, settings = csr_matrix(counts, dtype=np.float32), {"seed": 0, "name": "", "weighted": True}
+    found = train_level(Features.of(csr_matrix(X)), pairs, everything, np.array([0, 18]), config, **settings).toarray()  # type: ignore[arg-type]
+    plain = flat_weights(X, Y, config)
+    for label in range(18):
+        expected = liblinear(X, Y[:, label], config, np.where(Y[:, label], counts[:, label], 1))
+        np.testing.assert_allclose(found[:, label], expected, atol=1e-3)
+    assert np.abs(found - plain).max() > 0.1
+
+
+def test_a_document_costs_a_node_by_the_share_of_its_labels_below_it() -> None:
+    X, Y = problem(120, 15, 12, seed=3)
+    labels, rng = np.arange(12, dtype=np.int32), np.random.default_rng(0)
+    tree = build_tree((Y.T @ X).astype(np.float32), labels, leaf_size=3, arity=2, rng=rng)
+    found = weights(Features.of(csr_matrix(X)), Y, tree, replace(EXACT, shares=True))
+    in_order, n_labels = Y[:, tree.order], Y.sum(axis=1)
+    for level in range(tree.depth):
+        parents, nodes = tree.node_of_label(level), tree.node_of_label(level + 1)
+        for node in range(nodes.max() + 1):
+            below = in_order[:, nodes == node].sum(axis=1)
+            seen = in_order[:, parents == parents[nodes == node][0]].any(axis=1) | (level == 0)
+            if (below[seen] > 0).all():
+                continue  # liblinear refuses a single class
+            costs = np.where(below > 0, below / np.maximum(n_labels, 1), 1)[seen]
+            expected = liblinear(X[seen], below[seen] > 0, EXACT, costs)
+            np.testing.assert_allclose(found[level, :, node], expected, atol=1e-3, rtol=1e-3)
 
 
 def test_documents_without_words() -> None:

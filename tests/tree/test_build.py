@@ -163,3 +163,26 @@ def test_pifa_points_where_a_labels_documents_point() -> None:
     half = 0.5**0.5
     expected = np.array([[half, half, 0], [0, 1, 0], [0, 0, 0]])  # no documents: zeros
     np.testing.assert_allclose(unit_rows(pifa(X, Y)).toarray(), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("n_labels", "leaf_size", "arity", "first", "widths"),
+    [
+        (3_956, 16, 16, 16, [16, 248, 3_956]),  # MatchXML's stages of Eurlex-4K
+        (1_333, 16, 8, 12, [12, 84, 1_333]),
+        (40, 4, 2, 3, [3, 6, 10, 40]),
+        (40, 4, 2, 100, [10, 40]),
+        (3, 4, 2, 3, [3]),
+    ],
+)
+def test_the_root_has_as_many_children_as_are_asked_for(
+    n_labels: int, leaf_size: int, arity: int, first: int, widths: list[int]
+) -> None:
+    labels, rng = np.arange(n_labels, dtype=np.int32), np.random.default_rng(0)
+    tree = build_tree(vectors_of(n_labels), labels, leaf_size=leaf_size, arity=arity, first=first, rng=rng)
+    tree.check(n_labels)
+    assert [int(level[-1]) for level in tree.children] == widths
+    sizes = np.diff(tree.children[-1])
+    assert sizes.max() - sizes.min() <= 1
+    for level in tree.children[1:-1]:
+        assert np.diff(level).max() <= arity

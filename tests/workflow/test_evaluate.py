@@ -12,10 +12,11 @@ import everylabel
 from everylabel.data import load_dataset
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
 from everylabel.metrics import ranking as metrics
+from everylabel.metrics.ranking import inverse_propensity, label_counts, psp, weigh
 from everylabel.metrics.significance import sign_test
 from everylabel.run import Run
 from everylabel.workflow.compare import changes, compare, differences
-from everylabel.workflow.evaluate import METRIC_DEPTH, evaluate, evaluate_part, match_labels
+from everylabel.workflow.evaluate import METRIC_DEPTH, Protocol, evaluate, evaluate_part, match_labels
 from everylabel.workflow.report import floor_of
 
 
@@ -82,7 +83,23 @@ def test_methods_are_compared_with_the_first(splits: tuple[Dataset, Dataset], ru
     plain = second.to_json()["difference"]
     assert plain["sign_test@5"] == {"wins": sign.wins_a, "losses": sign.wins_b, "p_value": sign.p_value}
     assert plain["first"] == "popularity"
-    assert set(plain) == {"first", "P@1", "nDCG@5", "PSP@5", "sign_test@5"}
+    assert set(plain) == {"first", "P@1", "nDCG@5", "PSP@5", "tail-F1@5", "sign_test@5"}
+    tail = second.evaluation.scores["tail-F1@5"] - first.evaluation.scores["tail-F1@5"]
+    assert plain["tail-F1@5"]["difference"] == pytest.approx(tail)
+
+
+def test_other_decisions_and_propensities(splits: tuple[Dataset, Dataset]) -> None:
+    train, test = splits
+    protocol = Protocol("amazon-670k", 19)
+    first = compare(everylabel.method("popularity"), train, test, protocol=protocol)
+    second = compare(everylabel.method("tfidf"), train, test, first, protocol=protocol)
+    assert second.differences is not None
+    hits = second.evaluation.hits
+    assert second.differences.decisions == sign_test(hits, first.evaluation.hits, 19)
+    assert second.evaluation.scores["macro-F1@19"] == pytest.approx(label_counts(hits, 19).f1.mean())
+    weights = inverse_propensity(second.evaluation.truth.train_counts, len(train), (0.6, 2.6))
+    assert second.evaluation.scores["PSP@5"] == pytest.approx(psp(weigh(hits, weights, 5), 5).value)
+    assert second.evaluation.ratios["PSP@5"].value == pytest.approx(second.evaluation.scores["PSP@5"])
 
 
 def test_a_method_does_not_differ_from_itself(splits: tuple[Dataset, Dataset]) -> None:

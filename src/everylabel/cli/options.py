@@ -33,6 +33,20 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", "-s", metavar="KEY=VALUE", help="One setting; wins over the file. May be repeated."),
 ]
+PropensityOf = Annotated[
+    str,
+    typer.Option(
+        "--propensity",
+        metavar="NAME",
+        help="Constants of PSP and PSnDCG: those of a published data set (amazon-670k, wiki-500k), or A,B.",
+    ),
+]
+Decided = Annotated[
+    int,
+    typer.Option(
+        "--f1-at", metavar="K", min=1, max=100, help="The top K are decisions: of F1, and of compare's sign test."
+    ),
+]
 NoPairs = Annotated[bool, typer.Option("--no-pairs", help="Do not look at the documents' labels.")]
 Budget = Annotated[
     str | None,
@@ -74,6 +88,14 @@ Vocabulary = Annotated[
     Path | None, typer.Option("--vocabulary", metavar="FILE", help="Vocabulary, instead of one beside the data.")
 ]
 Language = Annotated[str, typer.Option("--language", metavar="CODE", help="Language of the names in the vocabulary.")]
+ReadyFeatures = Annotated[
+    str | None,
+    typer.Option(
+        "--features",
+        metavar="FOLDER",
+        help="Of PECOS archives: read the documents' ready features, too, in this folder beside them (tfidf-attnxml).",
+    ),
+]
 Limit = Annotated[
     int | None, typer.Option("--limit", metavar="N", min=1, help="Read the first N documents of each part only.")
 ]
@@ -91,6 +113,7 @@ class Layout:
     vocabulary: Vocabulary = None
     language: Language = "en"
     limit: Limit = None
+    features: ReadyFeatures = None
 
     @property
     def keywords(self) -> Keywords:

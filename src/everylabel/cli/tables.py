@@ -9,20 +9,22 @@ from everylabel.cli.output import print_table
 from everylabel.metrics.reliability import K, Reliability
 from everylabel.metrics.scores import Scores, band_rows, percent
 
-OVERALL = ("P@1", "P@3", "P@5", "nDCG@3", "nDCG@5", "PSP@5", "R@10", "R@100", "macro-F1@5")
+OVERALL = ("P@1", "P@3", "P@5", "nDCG@3", "nDCG@5", "PSP@5", "R@10", "R@100")
 BAND_COUNTS = {"labels": "labels", "tested": "tested", "pairs": "pairs"}
-BAND_METRICS = ("F1@5", "F1-tested@5", "R@5", "R@10", "R@100")
 
 
-def print_overall(scores: Scores) -> None:
-    print_table(OVERALL, [[percent(scores[key]) for key in OVERALL]], left=())
+def print_overall(scores: Scores, decided: int = 5) -> None:
+    """`decided`: the ranks that F1 takes for decisions."""
+    columns = (*OVERALL, f"macro-F1@{decided}")
+    print_table(columns, [[percent(scores[key]) for key in columns]], left=())
 
 
-def print_bands(scores: Scores) -> None:
+def print_bands(scores: Scores, decided: int = 5) -> None:
     """`tested` is how many of the band's labels a document of the data has."""
-    columns = ("band", *BAND_COUNTS, *BAND_METRICS)
+    metrics = (f"F1@{decided}", f"F1-tested@{decided}", *(f"R@{k}" for k in sorted({decided, 10, 100})))
+    columns = ("band", *BAND_COUNTS, *metrics)
     rows = [
-        [name, *(f"{values[key]:,.0f}" for key in BAND_COUNTS), *(percent(values[key]) for key in BAND_METRICS)]
+        [name, *(f"{values[key]:,.0f}" for key in BAND_COUNTS), *(percent(values[key]) for key in metrics)]
         for name, values in band_rows(scores)
     ]
     print_table(columns, rows)

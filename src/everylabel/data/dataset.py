@@ -19,7 +19,8 @@ from everylabel.types import Csr, IntArray, LongArray
 
 @dataclass(frozen=True)
 class Documents:
-    """Parallel lists. `features` stands in for the texts in data sets that come as a bag of words."""
+    """Parallel lists. `features` stands in for the texts in data sets that come as a bag of words, and for their TF-IDF
+    in those that have both."""
 
     ids: list[str]
     texts: list[str]
@@ -55,6 +56,11 @@ class Documents:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def is_bag_of_words(self) -> bool:
+        """Features, and not one text."""
+        return self.features is not None and not any(self.texts)
 
     def subset(self, rows: Sequence[int] | LongArray) -> Documents:
         at = [int(i) for i in rows]

@@ -33,6 +33,7 @@ class EncoderConfig:
     teacher: str = "minilm"  # what "static" is distilled from: "minilm", folder, hub id; "documents": learned.py
     lexical: int = 0  # of "static": so many dimensions more, by which a token is told from others of like meaning
     trainable: bool = True  # False: methods that train keep the encoder as it is and train what is on top
+    pooling: Literal["own", "pooler"] = "own"  # of transformers: as their folder says; pooler: BERT's, see pooler.py
     max_tokens: int | None = None  # of one passage; None: the whole text for "static", 256 for transformers
     passages: Literal["first", "mean", "max"] = "first"  # texts longer than that: cut, or split into passages
     onnx: bool = False  # frozen transformers only: encode with int8 weights, half as slow again
@@ -46,6 +47,8 @@ class EncoderConfig:
             raise ConfigError("encoder.teacher must be a transformer; got 'static'")
         if not 0 <= self.lexical <= MOST_LEXICAL:
             raise ConfigError(f"encoder.lexical must be from 0 to {MOST_LEXICAL:,}; got {self.lexical}")
+        if self.pooling == "pooler" and self.kind == "static":
+            raise ConfigError("encoder.pooling='pooler' needs a transformer; set encoder.pooling=own")
         if self.max_tokens is not None and self.max_tokens < 4:
             raise ConfigError(f"encoder.max_tokens must be at least 4; got {self.max_tokens}")
         check_device(self.device)

@@ -114,12 +114,14 @@ _loading = Lock()  # whether bars are drawn is said for the whole process
 
 @contextmanager
 def _no_bars() -> Iterator[None]:
-    """transformers draws a bar while it loads weights; the command line draws its own."""
+    """transformers draws a bar while it loads weights, and tells of layers without any: nobody here asked."""
     logging = needed("transformers.utils.logging")
-    shown = logging.is_progress_bar_enabled()
+    shown, told = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
+    logging.set_verbosity_error()
     try:
         yield
     finally:
+        logging.set_verbosity(told)
         if shown and os.environ.get("HF_HUB_DISABLE_PROGRESS_BARS") is None:
             logging.enable_progress_bar()

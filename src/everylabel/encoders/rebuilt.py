@@ -35,6 +35,7 @@ KINDS = [
     "roformer",
     "xlm-roberta",
     "xlm-roberta-xl",
+    "xlnet",
 ]
 _HEADS = ("Pooling", "Dense")
 _LEFT_OUT = ("quantization", "backbone", "attn_implementation", "auto_map", "dtype", "label", "architectures", "_name")

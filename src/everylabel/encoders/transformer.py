@@ -24,6 +24,7 @@ from everylabel.encoders.device import encoding_device
 from everylabel.encoders.fingerprint import Fingerprint, Versions, evaluating, versions
 from everylabel.encoders.passages import mean_passages, split_passages
 from everylabel.encoders.places import BUNDLED, remember_place
+from everylabel.encoders.pooler import pooler_heads
 from everylabel.encoders.pretrained import find_folder, load_sentence_transformer
 from everylabel.encoders.reading import Read, Reading
 from everylabel.encoders.rebuilt import KINDS, can_be_rebuilt, heads_config, rebuilt
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from everylabel.encoders.onnx import OnnxTransformer
 
 MAX_TOKENS = 256
+MOST_TOKENS = 1 << 16  # of a text, where a model has no limit of its own
 BUDGET = 1024  # tokens of one batch: more leave the cores' caches, fewer waste time between operations
 GPU_BUDGET = 16_384  # on a GPU, which wants more at a time
 BACKEND = "inductor"  # of torch.compile
@@ -184,7 +186,10 @@ class TransformerEncoder:
         """About a second for a small model, after the libraries are loaded."""
         folder = find_folder(kind or config.kind)
         own = not config.trainable and not config.onnx
-        encoder = cls._of(config, load_sentence_transformer(folder, own_precision=own), folder)
+        with torch.random.fork_rng(devices=[]):  # a layer that the folder has no weights for begins the same each time
+            torch.manual_seed(0)
+            model = load_sentence_transformer(folder, own_precision=own)
+        encoder = cls._of(config, model, folder)
         if config.kind != BUNDLED:
             remember_place(encoder.fingerprint, folder)
         return encoder
@@ -200,6 +205,8 @@ class TransformerEncoder:
                 f"{folder}: expected the modules Transformer, Pooling, Dense and Normalize; got {', '.join(names)}"
             )
         first = parts[0]
+        if config.pooling == "pooler":
+            parts[1:] = pooler_heads(first.model)
         if config.trainable and not can_be_rebuilt(first.model):
             raise ConfigError(
                 f"{folder}: is a {first.model.config.model_type!r}, and could not be loaded again once it is trained; "
@@ -208,7 +215,7 @@ class TransformerEncoder:
         tokenizer = shared_tokenizer(first.tokenizer.backend_tokenizer.to_str())
         limit = min(config.max_tokens or MAX_TOKENS, first.max_seq_length or MAX_TOKENS)
         if config.max_tokens and config.max_tokens > limit:  # positions beyond are untrained, or do not exist
-            limit = min(config.max_tokens, getattr(first.model.config, "max_position_embeddings", limit))
+            limit = min(config.max_tokens, positions(first.model, limit) or config.max_tokens)
         return cls(config, TransformerModule(first.model, parts[1:], tokenizer, limit), tokenizer, trained=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -271,8 +278,8 @@ class TransformerEncoder:
         arrays = {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
         transformer, heads = rebuilt(state, arrays)
         tokenizer = shared_tokenizer(require_known_parts(state["tokenizer"]))
-        positions = getattr(transformer.config, "max_position_embeddings", None) or MAX_TOKENS
-        limit = checks.whole(state["limit"], "limit", 1 + len(tokenizer.prefix) + len(tokenizer.suffix), positions)
+        least = 1 + len(tokenizer.prefix) + len(tokenizer.suffix)
+        limit = checks.whole(state["limit"], "limit", least, positions(transformer) or MOST_TOKENS)
         n_tokens = len(transformer.get_input_embeddings().weight)  # type: ignore[operator]
         checks.require(tokenizer.n_ids <= n_tokens, "a tokeniser with more tokens than the encoder has")
         module = TransformerModule(transformer, heads, tokenizer, limit)
@@ -344,6 +351,12 @@ class TransformerEncoder:
             for _ in parallel_map(work, range(tokens.n_rows)):
                 advance(1)
         return vectors
+
+
+def positions(transformer: Any, unknown: int = MAX_TOKENS) -> int | None:
+    """How many tokens of a text it can read at most, `unknown` where it does not say; None: any number (XLNet's -1)."""
+    found = getattr(transformer.config, "max_position_embeddings", None) or unknown
+    return int(found) if found > 0 else None
 
 
 def _on_cpu(module: nn.Module) -> bool:

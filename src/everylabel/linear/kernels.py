@@ -48,11 +48,14 @@ def _squared_lengths(indptr: Any, values: Any, dense: Any, bias: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)
-def solve(rows: Any, y: Any, n_lanes: Any, n_features: Any, costs: Any, bias: Any, stop: Any, seed: Any) -> Any:
+def solve(
+    rows: Any, y: Any, weights: Any, n_lanes: Any, n_features: Any, costs: Any, bias: Any, stop: Any, seed: Any
+) -> Any:
     """Weights (n_features + dense columns + 1 for the bias, LANES) and the number of epochs.
 
     Row i has the sparse values at indptr[i]:indptr[i+1] and dense[i]; y is (n, LANES) of +1 and -1. Costs are of a
-    positive and a negative. Stops when in no lane the projected gradients differ by more than the tolerance, as
+    positive and a negative; a positive's is multiplied by its weight, where `weights` (n, LANES) are given: None
+    compiles to a loop without them. Stops when in no lane the projected gradients differ by more than the tolerance, as
     liblinear does, or after so many epochs.
     """
     indptr, indices, values, dense = rows
@@ -93,6 +96,8 @@ def solve(rows: Any, y: Any, n_lanes: Any, n_features: Any, costs: Any, bias: An
             for j in range(n_lanes):
                 sign = np.float32(y[i, j])
                 ridge = ridge_positive if sign > 0 else ridge_negative
+                if weights is not None and sign > 0:
+                    ridge = ridge_positive / weights[i, j]
                 old = alpha[i, j]
                 gradient = sign * margins[0, j] - np.float32(1) + old * ridge
                 projected = gradient if old > 0 else min(gradient, np.float32(0))

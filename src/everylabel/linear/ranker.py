@@ -21,7 +21,7 @@ from everylabel.parallel import parallel_map
 from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.tree.build import LabelTree
-from everylabel.types import Csr, Ranking
+from everylabel.types import Csr, IntArray, Ranking
 
 _DOCS_PER_CALL = 256
 
@@ -50,13 +50,12 @@ class LinearRanker:
             if t > 0 and self.matcher_negatives:
                 candidates = candidates + self._matched(features, levels, t)
             positives = documents_of_nodes(labels_in_order, tree, t + 1)
+            if self.solver.shares:
+                positives = shares(positives)
             name = f"linear ranker, level {t + 1} of {tree.depth}"
             seed = self.random_state + t
-            levels.append(
-                train_level(
-                    features, positives, candidates, tree.children[t], self.solver, seed=seed, name=name, run=run
-                )
-            )
+            settings: Any = {"seed": seed, "name": name, "weighted": self.solver.shares, "run": run}
+            levels.append(train_level(features, positives, candidates, tree.children[t], self.solver, **settings))
             candidates = positives
         self.lists_ = Lists.of_levels(levels)
         return self
@@ -83,6 +82,23 @@ class LinearRanker:
         checks.require(self.n_columns_ == n_columns, f"{self.n_columns_} columns of weights for {n_columns}")
         self.tree_.check(n_labels)
         self.lists_.check(n_columns + 1, [int(level[-1]) for level in self.tree_.children])
+
+    def labels_of_groups(self, features: Features, k: int) -> IntArray:
+        """(documents, k x group's size) labels of each document's k best groups, -1 where there are fewer."""
+        groups, order = self.best_groups(features, k).ids, self.tree_.order
+        starts, sizes = self.tree_.children[-1][:-1], np.diff(self.tree_.children[-1])
+        inside = np.arange(sizes.max())
+        at = np.minimum(starts[groups][..., None] + inside, len(order) - 1)
+        there = (groups >= 0)[..., None] & (inside < sizes[groups][..., None])
+        return np.where(there, order[at], -1).reshape(len(groups), -1).astype(np.int32)
+
+    def best_groups(self, features: Features, k: int) -> Ranking:
+        """The k best groups of labels: nodes of the last level but one, places in `tree_.children[-1]`."""
+        children = self.tree_.children[:-1]
+        nodes = np.arange(len(self.tree_.children[-1]) - 1, dtype=np.int32)
+        if not children:  # all labels are one group
+            return Ranking(np.zeros((features.n_docs, 1), np.int32), np.ones((features.n_docs, 1), np.float32))
+        return self._search(features, self.lists_, children, nodes, min(k, len(nodes)), max(k, self.beam))
 
     def _matched(self, features: Features, levels: list[Csr], t: int) -> Csr:
         """Documents x nodes of level t, where the levels above would take each training document."""
@@ -128,7 +144,7 @@ class LinearRanker:
 
 
 def documents_of_nodes(labels_in_order: Csr, tree: LabelTree, level: int) -> Csr:
-    """Documents x nodes of a level: where a document has at least one label below the node."""
+    """Documents x nodes of a level: how many of its labels a document has below a node, where it has any."""
     if level == tree.depth:
         return labels_in_order
     node = tree.node_of_label(level)
@@ -136,3 +152,10 @@ def documents_of_nodes(labels_in_order: Csr, tree: LabelTree, level: int) -> Csr
     ones = np.ones(len(node), np.float32)
     member = csr_matrix((ones, (np.arange(len(node)), node)), shape=(len(node), n_nodes))
     return csr_matrix(labels_in_order @ member)
+
+
+def shares(positives: Csr) -> Csr:
+    """Each row divided by its sum."""
+    totals = np.asarray(positives.sum(axis=1)).ravel()
+    rows = np.repeat(np.arange(len(totals)), np.diff(positives.indptr))
+    return csr_matrix((positives.data / totals[rows], positives.indices, positives.indptr), shape=positives.shape)

@@ -64,6 +64,7 @@ class SolverConfig:
     tolerance: float = 0.1  # liblinear's stopping rule
     max_epochs: int = 10  # enough for the ranking; the weights themselves converge in 20 to 40
     prune: float = 0.0012  # weights that move a margin by less are dropped, see _limits; chosen on dev
+    shares: bool = False  # a document costs a node by the share of its labels below it: XR-Linear's relevance, l1
 
     def check(self) -> None:
         positive = (self.cost_positive, self.cost_negative, self.tolerance)
@@ -91,13 +92,15 @@ def train_level(
     *,
     seed: int,
     name: str,
+    weighted: bool = False,
     run: Run = QUIET,
 ) -> Csr:
     """Weights (columns of the features + bias, nodes) of one level's classifiers.
 
     `positives` (documents x nodes) says where a document belongs; `candidates` (documents x parents) which documents
-    the children of a parent are trained on, a superset of the positives' parents. Cost: see kernels.py, with each
-    node seeing its parent's documents only.
+    the children of a parent are trained on, a superset of the positives' parents. With `weighted` the values of
+    `positives` multiply the cost of a node's own documents. Cost: see kernels.py, with each node seeing its parent's
+    documents only.
     """
     positive_docs = csc_matrix(positives)
     positive_docs.sort_indices()
@@ -108,7 +111,7 @@ def train_level(
 
     def work(item: _Task) -> _Part:
         rows = parent_docs.indices[parent_docs.indptr[item.parent] : parent_docs.indptr[item.parent + 1]]
-        return _solve_task(features, rows, positive_docs, item, config, limits, seed)
+        return _solve_task(features, rows, positive_docs, item, config, limits, seed, weighted)
 
     parts: list[_Part] = []
     with run.task(name, n_nodes) as advance:
@@ -159,7 +162,14 @@ def _tasks(children: LongArray) -> Iterator[_Task]:
 
 
 def _solve_task(
-    features: Features, rows: Any, positive_docs: Any, item: _Task, config: SolverConfig, limits: Any, seed: int
+    features: Features,
+    rows: Any,
+    positive_docs: Any,
+    item: _Task,
+    config: SolverConfig,
+    limits: Any,
+    seed: int,
+    weighted: bool,
 ) -> _Part:
     from everylabel.linear import kernels
 
@@ -174,10 +184,14 @@ def _solve_task(
     for first in range(item.first, item.last, LANES):
         n_lanes = min(LANES, item.last - first)
         y = np.full((len(rows), LANES), -1, np.int8)
+        of_positives = np.ones((len(rows), LANES), np.float32) if weighted else None
         for lane in range(n_lanes):
-            docs = positive_docs.indices[positive_docs.indptr[first + lane] : positive_docs.indptr[first + lane + 1]]
-            y[np.searchsorted(rows, docs), lane] = 1
-        W, _ = kernels.solve(taken, y, n_lanes, len(used), costs, np.float32(config.bias), stop, seed)
+            own = slice(positive_docs.indptr[first + lane], positive_docs.indptr[first + lane + 1])
+            at = np.searchsorted(rows, positive_docs.indices[own])
+            y[at, lane] = 1
+            if of_positives is not None:
+                of_positives[at, lane] = positive_docs.data[own]
+        W, _ = kernels.solve(taken, y, of_positives, n_lanes, len(used), costs, np.float32(config.bias), stop, seed)
         kept_rows, lanes, kept = kernels.kept_weights(W, n_lanes, limits[original])
         columns.append(original[kept_rows])
         nodes.append(lanes + np.int32(first))

@@ -25,6 +25,9 @@ from numpy.typing import NDArray
 from everylabel.data.bands import BANDS, in_band
 from everylabel.data.dataset import binary, contains
 from everylabel.errors import ConfigError, DataError
+from everylabel.metrics.propensity import PROPENSITY as PROPENSITY
+from everylabel.metrics.propensity import Propensity
+from everylabel.metrics.propensity import inverse_propensity as inverse_propensity
 from everylabel.metrics.scores import CurvePoint as CurvePoint
 from everylabel.metrics.scores import Scores as Scores
 from everylabel.types import Csr, IntArray, LongArray, Ranking
@@ -32,12 +35,6 @@ from everylabel.types import Csr, IntArray, LongArray, Ranking
 BoolArray: TypeAlias = NDArray[np.bool_]
 DoubleArray: TypeAlias = NDArray[np.float64]
 Empty: TypeAlias = Literal["skip", "zero"]
-
-PROPENSITY: dict[str, tuple[float, float]] = {  # A, B
-    "default": (0.55, 1.5),
-    "wikipedia": (0.5, 0.4),  # Wikipedia-500K, WikiLSHTC
-    "amazon": (0.6, 2.6),  # Amazon-670K, Amazon-3M, LF-Amazon
-}
 
 
 class Ratio(NamedTuple):
@@ -202,20 +199,6 @@ def reciprocal_rank(hits: Hits) -> Ratio:
     return _mean(hits, hits.hit.any(axis=1) / (hits.hit.argmax(axis=1) + 1))
 
 
-def inverse_propensity(
-    train_counts: NDArray[np.integer], n_train: int, propensity: str | tuple[float, float] = "default"
-) -> DoubleArray:
-    """1 / p of each label, from its number of training documents and a preset's name or (A, B)."""
-    if isinstance(propensity, str):
-        if propensity not in PROPENSITY:
-            raise ConfigError(f"no propensity preset {propensity!r}; give (A, B), or one of {', '.join(PROPENSITY)}")
-        propensity = PROPENSITY[propensity]
-    a, b = propensity
-    # under three training documents ln N - 1 is negative, and p would leave 0..1
-    scale = max(np.log(max(n_train, 1)) - 1, 0.0) * (b + 1) ** a
-    return np.asarray(1 + scale * (np.asarray(train_counts, np.float64) + b) ** -a)
-
-
 class Weighted(NamedTuple):
     """The weights of the hits at each rank, and those of the best possible ranking; both (n_docs, k)."""
 
@@ -318,7 +301,7 @@ def by_document(
     *,
     ks: Sequence[int] = (1, 3, 5),
     recall_ks: Sequence[int] = (10, 100),
-    propensity: str | tuple[float, float] = "default",
+    propensity: Propensity = "default",
 ) -> dict[str, Ratio]:
     """Every metric that is made of documents, by its name, for `evaluate` and for the paired bootstrap."""
     ks, recall_ks = _ascending(ks), _ascending([*ks, *recall_ks])
@@ -345,7 +328,7 @@ def evaluate(
     ks: Sequence[int] = (1, 3, 5),
     recall_ks: Sequence[int] = (10, 100),
     f1_k: int = 5,
-    propensity: str | tuple[float, float] = "default",
+    propensity: Propensity = "default",
     filter_labels: Csr | None = None,
     unseen_ranking: Ranking | None = None,
     empty: Empty = "skip",

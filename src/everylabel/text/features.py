@@ -100,7 +100,10 @@ class DocumentFeatures:
 
     def _given(self, documents: Documents) -> Csr:
         if documents.features is None:
-            raise DataError("this model was fitted on a bag of words, not on texts; give documents in the same format")
+            raise DataError(
+                "this model was fitted on a bag of words, not on texts; give documents in the same format "
+                "(--features, where it had ready features beside the texts)"
+            )
         if documents.features.shape[1] != self.n_features_:
             raise DataError(
                 f"this model was fitted on {self.n_features_} features; "

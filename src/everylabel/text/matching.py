@@ -56,7 +56,7 @@ def text_of(label: Label) -> str:
 
 
 def require_texts(documents: Documents) -> None:
-    if documents.features is not None:
+    if documents.is_bag_of_words:
         raise DataError(
             "label texts can only be compared with texts, and these documents are a bag of words; give documents with "
             "texts, or choose a method that learns from labelled documents (everylabel methods)"

@@ -104,7 +104,7 @@ class Views:
 
     def lemmatised(self, language: str) -> Views:
         """In base forms; a bag of words as it is."""
-        if self.documents.features is not None:
+        if self.documents.is_bag_of_words:
             return self
         return self.once(("lemmas", language), lambda: self._lemmatised(language))
 

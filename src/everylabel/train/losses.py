@@ -68,10 +68,15 @@ def decoupled_softmax(logits: Tensor, positives: Any, negatives: Any) -> Tensor:
     return losses.sum() / mask.sum().clamp(min=1)
 
 
-def squared_hinge(scores: Tensor, positives: Any, there: Any) -> Tensor:
-    """The mean over rows of the sum of max(0, 1 - y x score)^2, y = 1 for positives, -1 for others that are there."""
+def squared_hinge(scores: Tensor, positives: Any, there: Any, weights: Any = None) -> Tensor:
+    """The mean over rows of the sum of max(0, 1 - y x score)^2, y = 1 for positives, -1 for others that are there.
+
+    `weights`, where they are given, multiply each of them.
+    """
     signs = 2.0 * _as_mask(positives, scores) - 1
     losses = functional.relu(1 - signs * scores).square()
+    if weights is not None:
+        losses = losses * torch.as_tensor(weights, dtype=losses.dtype, device=losses.device)
     return losses.masked_fill(~_as_mask(there, scores), 0).sum(dim=1).mean()
 
 

@@ -76,13 +76,26 @@ def pifa(X: Csr, Y: Csr) -> Csr:
 
 
 def build_tree(
-    vectors: Any, labels: IntArray, *, leaf_size: int, arity: int, rng: np.random.Generator, run: Run = QUIET
+    vectors: Any,
+    labels: IntArray,
+    *,
+    leaf_size: int,
+    arity: int,
+    first: int | None = None,
+    rng: np.random.Generator,
+    run: Run = QUIET,
 ) -> LabelTree:
-    """The tree of `labels`; row i of `vectors` (csr or dense, only its direction counts) belongs to labels[i]."""
+    """The tree of `labels`; row i of `vectors` (csr or dense, only its direction counts) belongs to labels[i].
+
+    `first` is the number of the root's children, below which nodes have up to `arity` each. Without it the root has
+    what is left: `arity` children at most, and sometimes two.
+    """
     if leaf_size < 2 or arity < 2:
         raise ConfigError(f"leaf_size and arity must be at least 2; got {leaf_size} and {arity}")
     n_leaves = max(1, math.ceil(len(labels) / leaf_size))
     depth = _levels_above_leaves(n_leaves, arity)
+    if first is not None and n_leaves > 1:
+        depth = 1 + _levels_above_leaves(math.ceil(n_leaves / first), arity)
     vectors = Directions.of(vectors if issparse(vectors) else np.asarray(vectors, np.float32))
     groups: list[tuple[NDArray[np.int64], int]] = [(np.arange(len(labels), dtype=np.int64), n_leaves)]
     children: list[LongArray] = []
@@ -92,7 +105,8 @@ def build_tree(
             split: list[tuple[NDArray[np.int64], int]] = []
             starts = [0]
             for group, leaves in groups:
-                parts = np.array_split(np.arange(leaves), math.ceil(leaves / most_leaves))
+                n_parts = math.ceil(leaves / most_leaves) if level or first is None else min(first, leaves)
+                parts = np.array_split(np.arange(leaves), n_parts)
                 split += _split(vectors, group, [len(part) for part in parts], rng)
                 starts.append(len(split))
             children.append(np.array(starts, np.int64))

@@ -16,15 +16,16 @@ from everylabel.metrics.ranking import label_counts
 from everylabel.metrics.significance import (
     Bootstrap,
     SignTest,
+    TTest,
     interval,
     macro_t_test,
     paired_bootstrap,
     sign_test,
 )
-from everylabel.report.differences import SIGN_TEST, Change
+from everylabel.report.differences import Change
 from everylabel.run import QUIET, Run
 from everylabel.workflow.doubts import doubts
-from everylabel.workflow.evaluate import Evaluation, evaluate
+from everylabel.workflow.evaluate import USUAL, Evaluation, Protocol, evaluate
 from everylabel.workflow.training import TRAIN
 
 if TYPE_CHECKING:
@@ -41,10 +42,16 @@ class Differences(NamedTuple):
 
     metrics: dict[str, Bootstrap]
     decisions: SignTest
+    decided: int = 5
+    tail: TTest | None = None  # of the F1 of labels with 1 to 9 training documents; None: there are not two
 
     def to_json(self) -> dict[str, Any]:
         tested = {key: found._asdict() for key, found in self.metrics.items()}
-        return {**tested, SIGN_TEST: self.decisions.to_json()}
+        by_label = {}
+        if self.tail is not None:  # without t, which is infinite where all labels differ by the same
+            tail = {"difference": self.tail.difference, "p_value": self.tail.p_value}
+            by_label = {f"tail-F1@{self.decided}": tail}
+        return {**tested, **by_label, f"sign_test@{self.decided}": self.decisions.to_json()}
 
 
 @dataclass(frozen=True)
@@ -80,22 +87,39 @@ def compared_data(
 
 
 def compare(
-    method: Method, train: Dataset, held_out: Dataset, first: Compared | None = None, *, run: Run = QUIET
+    method: Method,
+    train: Dataset,
+    held_out: Dataset,
+    first: Compared | None = None,
+    *,
+    protocol: Protocol = USUAL,
+    run: Run = QUIET,
 ) -> Compared:
     """Fit a method on the training documents, evaluate it on the held-out ones, and test it against the first one."""
     started = time.perf_counter()
     method.fit(train, run=run)
     seconds = time.perf_counter() - started
-    found = evaluate(method, held_out, run=run)
+    found = evaluate(method, held_out, protocol=protocol, run=run)
     if first is None:
         return Compared(method.name, seconds, found, method.name)
-    return Compared(method.name, seconds, found, first.name, differences(found, first.evaluation))
+    against = differences(found, first.evaluation, decided=protocol.decided)
+    return Compared(method.name, seconds, found, first.name, against)
 
 
-def differences(one: Evaluation, other: Evaluation, keys: Sequence[str] = COMPARED) -> Differences:
-    """The paired bootstrap of each metric (the mean of the documents), and the micro sign test of the top 5."""
+def differences(
+    one: Evaluation, other: Evaluation, keys: Sequence[str] = COMPARED, *, decided: int = USUAL.decided
+) -> Differences:
+    """The paired bootstrap of each metric (the mean of the documents); of the ranks that are decisions the micro sign
+    test, and the macro t-test over the tail's labels."""
     found = {key: paired_bootstrap(one.ratios[key], other.ratios[key]) for key in keys}
-    return Differences(found, sign_test(one.hits, other.hits))
+    return Differences(found, sign_test(one.hits, other.hits, decided), decided, _tail_test(one, other, decided))
+
+
+def _tail_test(one: Evaluation, other: Evaluation, decided: int = USUAL.decided) -> TTest | None:
+    tail = in_band(one.truth.train_counts, "tail")
+    if tail.sum() < 2:
+        return None
+    return macro_t_test(label_counts(one.hits, decided).f1[tail], label_counts(other.hits, decided).f1[tail])
 
 
 def changes(one: Evaluation, other: Evaluation, seed: int) -> dict[str, Change]:
@@ -104,9 +128,8 @@ def changes(one: Evaluation, other: Evaluation, seed: int) -> dict[str, Change]:
     for key in _measured(one):
         test = paired_bootstrap(one.ratios[key], other.ratios[key], random_state=seed)
         found[key] = Change(test.difference, test.p_value, (test.low, test.high))
-    tail = in_band(one.truth.train_counts, "tail")
-    if tail.sum() >= 2:
-        by_label = macro_t_test(label_counts(one.hits).f1[tail], label_counts(other.hits).f1[tail])
+    by_label = _tail_test(one, other)
+    if by_label is not None:
         found[TAIL] = Change(by_label.difference, by_label.p_value)
     return found
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from everylabel.data.dataset import Dataset, LabelSet, pairs_in
 from everylabel.methods.base import Method
 from everylabel.metrics import ranking as metrics
+from everylabel.metrics.propensity import Propensity
 from everylabel.metrics.ranking import Hits, Ratio, by_document, find_hits
 from everylabel.metrics.reliability import K, Reliability, by_seen
 from everylabel.metrics.scores import Scores
@@ -42,6 +43,16 @@ class MatchedTruth:
         )
 
 
+class Protocol(NamedTuple):
+    """What published numbers depend on, besides the ranking."""
+
+    propensity: Propensity = "default"  # of PSP and PSnDCG
+    decided: int = 5  # ranks that are decisions: of F1, and of the sign test
+
+
+USUAL = Protocol()
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """One ranking of the documents and everything about it."""
@@ -64,13 +75,22 @@ class Evaluation:
         return {"calibrated": self.calibrated, "k": K, **groups}
 
 
-def evaluate(model: Method, data: Dataset, *, run: Run = QUIET) -> Evaluation:
+def evaluate(model: Method, data: Dataset, *, protocol: Protocol = USUAL, run: Run = QUIET) -> Evaluation:
     """Rank the data's documents and compare with its pairs. Labels are matched by their ids, not their order."""
     model = model.model_  # one state of it, whoever changes it meanwhile
-    return evaluate_part(model, model, data, match_labels(model.labels_, model.counts_, data), run=run)
+    truth = match_labels(model.labels_, model.counts_, data)
+    return evaluate_part(model, model, data, truth, protocol=protocol, run=run)
 
 
-def evaluate_part(part: Method, model: Method, data: Dataset, truth: MatchedTruth, *, run: Run = QUIET) -> Evaluation:
+def evaluate_part(
+    part: Method,
+    model: Method,
+    data: Dataset,
+    truth: MatchedTruth,
+    *,
+    protocol: Protocol = USUAL,
+    run: Run = QUIET,
+) -> Evaluation:
     """The part's ranking in the model's vocabulary and by its counts, so that all parts have the same bands."""
     k = min(METRIC_DEPTH, len(part.labels_))
     part.rank(data.documents.subset(range(min(1, len(data)))), k)  # loading and compiling are no part of the speed
@@ -81,9 +101,10 @@ def evaluate_part(part: Method, model: Method, data: Dataset, truth: MatchedTrut
         column = model.labels_.index.places(part.labels_.ids)
         ranking = Ranking(np.where(ranking.ids >= 0, column[ranking.ids], -1).astype(np.int32), ranking.scores)
     hits = find_hits(ranking, truth.pairs)
+    known, propensity = (truth.train_counts, model.n_train_), protocol.propensity
     return Evaluation(
-        scores=metrics.evaluate(ranking, truth.pairs, truth.train_counts, model.n_train_),
-        ratios=by_document(hits, truth.train_counts, model.n_train_),
+        scores=metrics.evaluate(ranking, truth.pairs, *known, propensity=propensity, f1_k=protocol.decided),
+        ratios=by_document(hits, *known, propensity=propensity),
         ranking=ranking,
         hits=hits,
         truth=truth,

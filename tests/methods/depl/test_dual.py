@@ -19,6 +19,7 @@ from everylabel.methods.depl.depl import Learning
 from everylabel.methods.depl.dual import DualRanker, Head
 from everylabel.methods.depl.dual_learning import DualLearner, LabelSets, Pairs, Texts
 from everylabel.methods.depl.module import Dual, ModuleTowers, bce, joint_bce
+from everylabel.methods.depl.settings import Shape
 from everylabel.text.views import Views
 
 tiny_folder = encoders.made_folder
@@ -49,7 +50,7 @@ def encoder(tiny_folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def dual_of(encoder: Any) -> Dual:
-    return Dual(encoder.module, np.zeros(encoder.dim, np.float32), paper_pooling=False, temperature=0.05)
+    return Dual(encoder.module, np.zeros(encoder.dim, np.float32), Shape())
 
 
 # --- losses

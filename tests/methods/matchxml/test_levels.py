@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from scipy.sparse import csr_matrix
 from tests.encoders import conftest as encoders
 
 from everylabel.data.dataset import pairs_from_lists
 from everylabel.encoders.base import EncoderConfig
 from everylabel.encoders.build import load_encoder
-from everylabel.methods.matchxml.levels import Levels, Shortlists, best_nodes, bootstrapped
+from everylabel.linear.ranker import documents_of_nodes
+from everylabel.methods.matchxml import levels as levels_module
+from everylabel.methods.matchxml.levels import Heads, Levels, Shortlists, best_nodes, bootstrapped, hinge
 from everylabel.methods.matchxml.matchxml import FineTuning
 from everylabel.tree.build import LabelTree
 
@@ -66,6 +70,70 @@ def test_the_best_nodes_are_looked_for_below_the_branches_only() -> None:
     above = csr_matrix(np.array([[1, 0], [1, 1]], np.float32))
     found = best_nodes(vectors, head, above, np.array([0, 2, 4]), beam=2).toarray()
     assert found.tolist() == [[1, 1, 0, 0], [0, 0, 1, 1]]
+
+
+def test_a_document_counts_for_a_node_as_often_as_it_has_labels_below_it(tiny_folder: Path) -> None:
+    own = documents_of_nodes(PAIRS, TREE, 1)  # both labels of a document are below the same node
+    root = csr_matrix(np.ones((len(TEXTS), 1), np.float32))
+    plain, weighted = (
+        Shortlists(levels(tiny_folder, weighted=asked), own, root, TREE.children[0])(0, np.random.default_rng(0))
+        for asked in (False, True)
+    )
+    assert plain.weights is None
+    np.testing.assert_array_equal(weighted.weights, np.where(weighted.hits, 2, 1))
+    heads = Heads(torch.nn.Identity(), np.zeros((2, 3), np.float32))
+    heads.texts = lambda _tokens: torch.zeros(8, 2)  # type: ignore[method-assign, assignment]
+    # all scores are 0, so that each of the two nodes costs 1, and a document's own one 2
+    assert hinge(heads, plain).item() == pytest.approx(2)
+    assert hinge(heads, weighted).item() == pytest.approx(3)
+
+
+def test_a_head_starts_from_the_documents_that_are_sent_to_its_parent_wrongly_too(
+    tiny_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[csr_matrix] = []
+    usual = levels_module.bootstrapped
+
+    def watched(vectors: Any, own: Any, branches: Any, *args: Any, **settings: Any) -> Any:
+        seen.append(branches)
+        return usual(vectors, own, branches, *args, **settings)
+
+    monkeypatch.setattr(levels_module, "bootstrapped", watched)
+    monkeypatch.setattr(levels_module, "train", lambda *_, **__: iter(()))
+    for asked in (False, True):
+        levels(tiny_folder, matcher_start=asked).fine_tune(PAIRS, TREE)
+    _, parents, _, both = (branches.toarray() > 0 for branches in seen)
+    assert (parents <= both).all()
+    assert both.sum() > parents.sum()
+
+
+def test_each_stage_has_its_steps_and_its_rate(tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stages = []
+
+    def watched(_heads: Any, _batches: Any, loss: Any, schedule: Any, *, groups: Any, name: str, **_more: Any) -> Any:
+        stages.append((name, schedule.steps, *(group.lr for group in groups), getattr(loss, "__name__", "")))
+        return iter(())
+
+    monkeypatch.setattr(levels_module, "train", watched)
+    levels(tiny_folder, stage_lr=(0.2, 0.1), stage_steps=(3, 5), head_lr=0.3).fine_tune(PAIRS, TREE)
+    levels(tiny_folder, stage_lr=(0.2,), epochs=2.0).fine_tune(PAIRS, TREE)
+    assert stages == [
+        ("fine-tuning, 2 nodes", 3, 0.2, 0.3, "hinge"),
+        ("fine-tuning, 8 nodes", 5, 0.1, 0.3, "matching"),
+        ("fine-tuning, 2 nodes", 8, 0.2, 1e-3, "hinge"),
+        ("fine-tuning, 8 nodes", 8, 0.2, 1e-3, "matching"),
+    ]
+
+
+def test_stages_end_where_a_level_has_too_many_nodes(tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = []
+    monkeypatch.setattr(
+        levels_module,
+        "train",
+        lambda *args, name, **_: names.append((name, args[2].__name__)) or iter(()),  # type: ignore[func-returns-value]
+    )
+    levels(tiny_folder, most_nodes=7).fine_tune(PAIRS, TREE)
+    assert names == [("fine-tuning, 2 nodes", "matching")]
 
 
 @pytest.mark.parametrize("kind", ["static", "transformer"])

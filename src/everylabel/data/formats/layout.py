@@ -38,6 +38,7 @@ class Layout(TypedDict, total=False):
     vocabulary: Path | str | None
     language: str
     limit: int | None
+    features: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +53,7 @@ class Options:
     vocabulary: Path | str | None = None  # instead of the one found beside the data
     language: str = "en"  # of the names in a vocabulary with several languages
     limit: int | None = None  # the first so many documents of each split
+    features: str | None = None  # of PECOS archives: the folder of ready features beside the texts ("tfidf-attnxml")
 
     def __post_init__(self) -> None:
         if self.label_separator == "":

@@ -1,5 +1,9 @@
 """PECOS: `X.trn.txt` (one text a line), `Y.trn.npz` (csr), `output-items.txt` (one label name a line).
 
+Published archives (xmc-base) have TF-IDF beside the texts, `tfidf-attnxml/X.trn.npz` (csr): what published results of
+XR-Linear, XR-Transformer and MatchXML were trained on. They are read where their folder is named (--features): a model
+that was fitted with them can only rank documents that have them, too.
+
 Also text2text files, `0,1<TAB>text` or `0:0.5,1:1.0<TAB>text`, with `output-items.txt` beside them. Labels are
 numbered from 0 by their line in `output-items.txt`.
 """
@@ -19,6 +23,7 @@ from everylabel.data.formats.lines import created, first_lines, lines, opened
 from everylabel.data.formats.rows import (
     SPLIT_NAMES,
     Entry,
+    Features,
     Row,
     Source,
     Target,
@@ -70,6 +75,8 @@ def read_labels(source: Source) -> Iterator[Entry] | None:
 def read_documents(source: Source, split: str) -> Iterator[Row]:
     if split in matrix_splits(source.path):
         return read_matrix(source, split)
+    if source.options.features is not None:
+        raise DataError(f"{source.path}: --features needs texts as X.trn.txt, with features in a folder beside them")
     return read_text2text(source, split_file(source.path, split, split_files(source.path, (".txt",))))
 
 
@@ -77,18 +84,36 @@ def read_matrix(source: Source, split: str) -> Iterator[Row]:
     file = existing(source.path, f"X.{SHORT[split]}.txt") or source.path
     truth = source.path / f"Y.{SHORT[split]}.npz"
     pairs = read_npz(truth) if truth.is_file() else None
+    ready = read_features(source, split)
     number = 0
     for number, raw in enumerate(lines(file, source.run), 1):
-        if pairs is not None and number > pairs.shape[0]:
+        if any(matrix is not None and number > matrix.shape[0] for matrix in (pairs, ready)):
             break
         text = decoded(raw, f"{file.name}:{number}", source.bad)
         if text is not None:
             labels = None if pairs is None else [str(i) for i in pairs[number - 1].indices]
-            yield Row(str(number - 1), text, "", labels, None, file.name, number)
-    if pairs is not None and number != pairs.shape[0]:
-        raise DataError(
-            f"{file}: expected {pairs.shape[0]} lines, as {truth.name} has rows; got another number: align them"
-        )
+            own = None if ready is None else feature_row(ready, number - 1)
+            yield Row(str(number - 1), text, "", labels, own, file.name, number)
+    for matrix, name in ((pairs, truth.name), (ready, f"{source.options.features}/X.{SHORT[split]}.npz")):
+        if matrix is not None and number != matrix.shape[0]:
+            raise DataError(
+                f"{file}: expected {matrix.shape[0]} lines, as {name} has rows; got another number: align them"
+            )
+
+
+def read_features(source: Source, split: str) -> Csr | None:
+    """The ready features of a split's documents, if they are asked for."""
+    if source.options.features is None:
+        return None
+    file = source.path / source.options.features / f"X.{SHORT[split]}.npz"
+    if not file.is_file():
+        raise DataError(f"{file}: expected the features of the {split} documents, and there is no such file")
+    return csr_matrix(read_npz(file), dtype=np.float32)
+
+
+def feature_row(matrix: Csr, row: int) -> Features:
+    at = slice(matrix.indptr[row], matrix.indptr[row + 1])
+    return Features(matrix.indices[at].astype(np.int32), matrix.data[at], matrix.shape[1])
 
 
 def read_npz(file: Path) -> Csr:

@@ -136,6 +136,8 @@ def chosen_format(path: Path | str, options: Options) -> Format:
         module = with_columns(existing_path(path))
     else:
         module = format_named(detect_format(path))
+    if options.features is not None and module is not FORMATS[pecos.NAME]:
+        raise ConfigError(f"{module.NAME} data have no ready features beside their texts: --features is for PECOS data")
     if options.named_columns and not isinstance(module, WithColumns):
         named = ", ".join(f"--{option.replace('_', '-')}" for option in options.named_columns)
         able = [name for name, one in FORMATS.items() if isinstance(one, WithColumns)]

@@ -8,11 +8,13 @@ by binary cross-entropy over a label set a batch: all positives, the SVM's best 
 only. `classifier`: the encoder with a linear head, what the others start from. Theorem 3 as numbers: bounds.py.
 
 Slips of the paper: log sigma(1 - f) is log(1 - sigma(f)); the "500 instances" of a batch are labels.
-Deviations, beside other encoders:
+Deviations where no preset is asked for, beside other encoders:
 - Static embeddings have lexical dimensions (encoders/static.py), and start from a classifier only in `depl+cls`, whose
   head needs it (`initialise`). Transformers do as in the paper.
-- Documents and labels are pooled as the encoder does it (`pooling="paper"`: CLS and the mean of the tokens); pooled
-  vectors have one length, documents are centred, products have a temperature and a learned constant (dual.py).
+- Documents and labels are pooled as the encoder does it (the paper: `pooling="cls"`, `label_pooling="mean"`); pooled
+  vectors have one length, documents are centred, products have a temperature and a learned constant (dual.py). The
+  paper: `normalise=False`, plain dot products.
+- Retrieval learns as fast as the classifier; the paper: at a fifth of the encoder's rate and a twentieth of the head's.
 - Losses are sums over labels, not means: divided by thousands, gradients would be as small as Adam's epsilon.
 - The linear layers start as the identity; after the classifier both are its layer. The head starts as the labels'
   frequencies.
@@ -27,9 +29,9 @@ Deviations, beside other encoders:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from collections.abc import Iterator, Mapping
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -41,6 +43,9 @@ from everylabel.errors import ConfigError, DataError
 from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
 from everylabel.methods.depl.bounds import keyword_bounds
+from everylabel.methods.depl.presets import CLASSIFIER, DE_RET, DEPL
+from everylabel.methods.depl.settings import Learning as Learning
+from everylabel.methods.depl.settings import Pooling, Shape
 from everylabel.methods.evidence import Clue, base_forms
 from everylabel.methods.facts import FEW_DOCUMENTS, MANY_LABELS, Facts, Work, encoder_for
 from everylabel.methods.rare import check_rare_weight, favour_rare
@@ -50,60 +55,33 @@ from everylabel.run import Run
 from everylabel.text.keywords import Description, Descriptions, KeywordConfig, WordSvm, hard_negatives, top_words
 from everylabel.text.matching import require_texts
 from everylabel.text.views import Views
-from everylabel.train.config import Compute
 from everylabel.types import Csr, IntArray, Ranking
 
 if TYPE_CHECKING:
     from everylabel.encoders.base import Encoder
-    from everylabel.methods.depl.dual import DualRanker
+    from everylabel.methods.depl.dual import Clusters, DualRanker
     from everylabel.methods.depl.dual_learning import DualLearner
 
-Pooling = Literal["own", "paper"]
 TEMPERATURE = 0.05  # of products of document and label vectors, before they learned anything
 MOST_LABELS = 50  # of a document: hard negatives are looked for behind them
 
 
-@dataclass(kw_only=True)
-class Learning(Compute):
-    """How long and how fast a stage learns."""
-
-    epochs: float = 8.0  # passes over the labelled documents
-    steps: int | None = None  # instead of epochs
-    batch_size: int = 128
-    # of the encoder; None: lr_share x 0.03 for static embeddings, x 0.00005 for transformers; auto: of-de and the like,
-    # 0.4, 1 or 2 times that (of layers, too), by short runs on held-out documents
-    lr: float | Literal["auto"] | None = None
-    lr_share: float = 1.0
-    layer_lr: float = 1e-3  # of the linear layers
-
-    def check(self, name: str, *, may_choose: bool = False) -> None:
-        if self.epochs <= 0 or self.batch_size < 1 or (self.steps is not None and self.steps < 1):
-            raise ConfigError(
-                f"{name}.epochs must be above 0, {name}.batch_size and {name}.steps at least 1; "
-                f"got {self.epochs}, {self.batch_size} and {self.steps}"
-            )
-        if self.lr == "auto" and not may_choose:
-            raise ConfigError(f"{name}.lr='auto' is for of-de and its kind: give a number, or none")
-        if self.lr_share <= 0 or self.layer_lr <= 0 or (isinstance(self.lr, (int, float)) and self.lr <= 0):
-            raise ConfigError(
-                f"{name}.lr, {name}.lr_share and {name}.layer_lr must be above 0; "
-                f"got {self.lr}, {self.lr_share} and {self.layer_lr}"
-            )
-        self.check_compute(f"{name}.")
-
-    def rate(self, usual: float) -> float:
-        """Of the encoder."""
-        return self.lr if isinstance(self.lr, (int, float)) else self.lr_share * usual
-
-
 @method("classifier", "an encoder with one linear classifier per label on top, trained together")
 class Classifier(Method):
-    """An encoder and one linear classifier a seen label. Fit: epochs x (tokens + documents x labels x dim)."""
+    """An encoder and one linear classifier a seen label. Fit: epochs x (tokens + documents x labels x dim).
+
+    Deviations: of the presets. The paper does not say how many epochs, how many documents a batch, and how long texts
+    are read. Losses are sums over labels, not means; linear layers start as the identity, and the head as the labels'
+    frequencies.
+    """
+
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = CLASSIFIER
 
     traits = Traits(why="an encoder with a classifier a label", needs_torch=True, least_documents=FEW_DOCUMENTS)
 
     encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(lexical=768))
-    pooling: Pooling = "own"
+    pooling: Pooling = "own"  # of documents
+    normalise: bool = True  # vectors of one length, products with a temperature and a constant; False: dot products
     classify: Learning = field(default_factory=Learning)
     index: IndexKind = "auto"
     rare_weight: float = 0.0  # how much of a label's frequency is taken away, see rare.py
@@ -116,15 +94,20 @@ class Classifier(Method):
         self.encoder.check()
         self.classify.check("classify")
         check_rare_weight(self.rare_weight)
-        if self.pooling == "paper" and self.encoder.kind == "static":
+        if self.encoder.kind == "static" and (self.shape.documents, self.shape.labels) != ("own", "own"):
             raise ConfigError(
-                "pooling='paper' needs a transformer: static embeddings have no CLS token; set pooling=own"
+                f"pooling {self.shape.documents!r} and {self.shape.labels!r} needs a transformer: static embeddings "
+                "have no CLS token, and no token apart from its text; set pooling=own and label_pooling=own"
             )
         if self.encoder.passages != "first":
             raise ConfigError(
                 f"{self.name} reads a document as one text: encoder.passages must be 'first'; "
                 f"got {self.encoder.passages!r}"
             )
+
+    @property
+    def shape(self) -> Shape:
+        return Shape(self.pooling, "own", TEMPERATURE if self.normalise else None)
 
     def _fit(self, dataset: Dataset, run: Run) -> None:
         from everylabel.methods.depl.dual import DualRanker, Head
@@ -142,10 +125,10 @@ class Classifier(Method):
 
         ordered, seen = in_order_of_ids(dataset), seen_labels(dataset)
         by_id = np.argsort(ranks(dataset.documents.ids))
-        views, center = Views.in_run(dataset.documents, run), self.pooling == "own"
+        views, center = Views.in_run(dataset.documents, run), self.pooling == "own" and self.normalise
         tower = Tower.load(self.encoder, views.taken(by_id), ordered.labels, self.random_state, center=center, run=run)
         tower.encoder.module.requires_grad_(self.encoder.trainable)
-        dual = Dual(tower.encoder.module, tower.mean, paper_pooling=self.pooling == "paper", temperature=TEMPERATURE)
+        dual = Dual(tower.encoder.module, tower.mean, self.shape)
         rows = by_id[np.diff(dataset.required_pairs.indptr)[by_id] > 0]
         place = np.full(len(dataset.labels) + 1, -1, np.int32)  # the last is for what is no label
         place[seen] = np.arange(len(seen))
@@ -159,8 +142,14 @@ class Classifier(Method):
         return DualLearner(dual, pairs, self.random_state, run, **settings), tower.encoder
 
     def _rank(self, views: Views, k: int) -> Ranking:
-        n_labels = len(self.labels_)
-        return favour_rare(lambda depth: self.ranker_.rank(views, depth, n_labels), self.counts_, self.rare_weight, k)
+        clusters, n_labels = self._clusters(views), len(self.labels_)
+        return favour_rare(
+            lambda depth: self.ranker_.rank(views, depth, n_labels, clusters), self.counts_, self.rare_weight, k
+        )
+
+    def _clusters(self, views: Views) -> Clusters | None:  # noqa: ARG002
+        """The labels that each document's are chosen from, None: all."""
+        return None
 
     def _state(self) -> State:
         return self.ranker_.state("ranker")
@@ -168,9 +157,7 @@ class Classifier(Method):
     def _restore(self, state: State) -> None:
         from everylabel.methods.depl.dual import DualRanker
 
-        self.ranker_ = DualRanker.restore(
-            self.encoder, "ranker", state, paper_pooling=self.pooling == "paper", temperature=TEMPERATURE
-        )
+        self.ranker_ = DualRanker.restore(self.encoder, "ranker", state, self.shape)
 
     def _check_contents(self, n_labels: int) -> None:
         self.ranker_.check(n_labels)
@@ -180,7 +167,14 @@ class Classifier(Method):
     "depl", "a dual encoder that finds labels by their names and by keywords from a linear classifier: for rare labels"
 )
 class Depl(Classifier):
-    """Score = sigmoid of the product of document and description. Fit: the SVM, the classifier, the dual encoder."""
+    """Score = sigmoid of the product of document and description. Fit: the SVM, the classifier, the dual encoder.
+
+    Deviations: those of `classifier`, and of the presets: keywords are taken whole, base forms are simplemma's, the
+    SVM has a squared hinge loss. Wiki-500K's clusters are those of the SVM's own tree, not X-Transformer's, and the
+    paper does not say how many; labels that are in none are found by the dual encoder.
+    """
+
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = DEPL
 
     traits = replace(
         Classifier.traits,
@@ -201,6 +195,8 @@ class Depl(Classifier):
     unseen_negatives: bool = True  # random negatives among all labels; False: only seen ones, in favour of the others
     initialise: bool | None = None  # the encoder from a classifier; None: transformers, and with a classifier beside it
     joint: bool = False  # a classifier beside the retrieval: depl+cls
+    label_pooling: Pooling = "own"
+    clusters: int = 0  # of the SVM's tree, whose labels alone are ranked: for very many labels; 0: all labels are
     rare_weight: float = 0.2
     retrieve: Learning = field(default_factory=lambda: Learning(batch_size=256))
 
@@ -213,16 +209,6 @@ class Depl(Classifier):
     def settings_for(cls, facts: Facts) -> dict[str, Any]:
         return {"keywords": {"language": facts.language}, **encoder_for(facts)}
 
-    @classmethod
-    def paper(cls) -> Self:
-        """The paper's settings for EURLex-4K, for a GPU; it does not say how many epochs and documents a batch."""
-        encoder = EncoderConfig(kind="bert-base-uncased", max_tokens=512)
-        classify = Learning(batch_size=16, lr=5e-5, layer_lr=2e-3)  # its pooling layer has a rate of its own, 1e-4
-        retrieve = Learning(batch_size=16, lr=1e-5, layer_lr=1e-4)
-        settings: dict[str, Any] = {"labels_per_batch": 300, "plain_share": 0.0, "pooling": "paper"}
-        settings |= {"initialise": True, "rare_weight": 0.0}
-        return cls(encoder=encoder, classify=classify, retrieve=retrieve, **settings)
-
     def check(self) -> None:
         super().check()
         self.keywords.check()
@@ -232,8 +218,21 @@ class Depl(Classifier):
                 "description_tokens and labels_per_batch must be at least 1, and hard_negatives 0 or more; "
                 f"got {self.description_tokens}, {self.labels_per_batch} and {self.hard_negatives}"
             )
+        if self.clusters < 0 or (self.clusters and not self.keywords.leaf_size):
+            raise ConfigError(
+                "clusters must be 0 (all labels are ranked), or a number of groups of the SVM's tree, which "
+                f"keywords.leaf_size makes; got {self.clusters} and {self.keywords.leaf_size}"
+            )
         if not 0 <= self.plain_share <= 1:
             raise ConfigError(f"plain_share is a share of the labels, from 0 to 1; got {self.plain_share}")
+
+    @property
+    def shape(self) -> Shape:
+        return super().shape._replace(labels=self.label_pooling)
+
+    @property
+    def needs_svm(self) -> bool:
+        return bool(self.keywords.per_label or self.hard_negatives or self.clusters)
 
     @property
     def starts_from_classifier(self) -> bool:
@@ -259,7 +258,18 @@ class Depl(Classifier):
             learner.classify(self.classify)
         learner.retrieve(self.retrieve, texts, self.labels_per_batch, unseen=self.unseen_negatives, joint=self.joint)
         head = Head(learner.head_rows(), seen_labels(dataset)) if self.joint else None
-        self.ranker_ = DualRanker.of(encoder, learner.dual).index_labels(self.index, full, head, len(labels))
+        self.ranker_ = DualRanker.of(encoder, learner.dual).index_labels(
+            self.index, full, head, len(labels), keep_rows=self.clusters > 0
+        )
+
+    def _clusters(self, views: Views) -> Clusters | None:
+        """The labels of the best groups of the SVM's tree. Those that nobody has used are in none."""
+        from everylabel.methods.depl.dual import Clusters
+
+        if self.svm_ is None or not self.clusters:
+            return None
+        ranker = self.svm_.ranker_
+        return Clusters(ranker.labels_of_groups(self.svm_.features(views), self.clusters), ranker.tree_.order)
 
     def _with_labels(self, labels: LabelSet, first: int) -> None:
         new = labels.subset(range(first, len(labels)))
@@ -281,7 +291,7 @@ class Depl(Classifier):
         n_labels, rows = len(dataset.labels), np.argsort(ranks(dataset.documents.ids))
         hard = np.full((len(dataset), self.hard_negatives), -1, np.int32)
         self.svm_: WordSvm | None = None
-        if not self.keywords.per_label and not self.hard_negatives:
+        if not self.needs_svm:
             return csr_matrix((n_labels, 0), dtype=np.float32), hard
         self.svm_ = WordSvm(self.keywords, self.random_state)
         pairs = dataset.required_pairs[rows]
@@ -333,12 +343,11 @@ class Depl(Classifier):
 
     def _restore(self, state: State) -> None:
         super()._restore(state)
-        needed = self.keywords.per_label or self.hard_negatives
-        self.svm_ = WordSvm(self.keywords, self.random_state).restore("svm", state) if needed else None
+        self.svm_ = WordSvm(self.keywords, self.random_state).restore("svm", state) if self.needs_svm else None
         self.descriptions_ = Descriptions(self._words(), state["keywords"], state["keywords_read"])
 
     def _check_contents(self, n_labels: int) -> None:
-        super()._check_contents(n_labels)
+        self.ranker_.check(n_labels, keeps_rows=self.clusters > 0)
         if self.svm_ is not None:
             self.svm_.check(n_labels)
         self.descriptions_.check(n_labels)
@@ -346,7 +355,10 @@ class Depl(Classifier):
 
 @method("depl+cls", "depl and a classifier on one encoder, trained together: frequent labels, too")
 class DeplCls(Depl):
-    """Score = the mean of two probabilities, of the retrieval and of a classifier, trained together."""
+    """Score = the mean of two probabilities, of the retrieval and of a classifier, trained together.
+
+    Deviations: those of `depl`; a label that nobody has used has a probability of 0 in the classifier.
+    """
 
     traits = replace(Depl.traits, worth=None, reads_sentences=21)
 
@@ -360,7 +372,9 @@ class DeplCls(Depl):
 
 @method("de-ret", "a dual encoder that finds labels by their names: depl without keywords")
 class DeRet(Depl):
-    """The dual encoder with the labels' names: DEPL without keywords."""
+    """The dual encoder with the labels' names: DEPL without keywords. Deviations: those of `depl`."""
+
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = DE_RET
 
     traits = replace(Depl.traits, why="an encoder that finds labels by their names", worth=None, reads_sentences=22)
 

@@ -18,6 +18,7 @@ from everylabel.encoders.build import restore_encoder
 from everylabel.encoders.static import StaticEncoder
 from everylabel.index.build import IndexKind
 from everylabel.index.products import ProductIndex
+from everylabel.methods.depl.settings import Shape
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.text.matching import require_texts
 from everylabel.text.views import Views
@@ -56,8 +57,8 @@ class Towers(Protocol):
 class StaticTowers:
     """Both by static embeddings; `layers` are named as in module.py."""
 
-    def __init__(self, encoder: StaticEncoder, layers: dict[str, FloatArray], temperature: float) -> None:
-        self.encoder, self.layers, self.scale = encoder, layers, 1 / (temperature * encoder.dim)
+    def __init__(self, encoder: StaticEncoder, layers: dict[str, FloatArray], shape: Shape) -> None:
+        self.encoder, self.layers, self.shape, self.scale = encoder, layers, shape, shape.scale(encoder.dim)
 
     @property
     def constant(self) -> float:
@@ -74,7 +75,8 @@ class StaticTowers:
         found, table = np.empty((tokens.n_rows, self.encoder.dim), np.float32), self.encoder.table
         for first in range(0, tokens.n_rows, STATIC_ROWS):
             rows = np.arange(first, min(first + STATIC_ROWS, tokens.n_rows))
-            found[rows] = (spread(table.sums(tokens.take(rows))) - mean) @ weight.T + bias
+            pooled = table.sums(tokens.take(rows))
+            found[rows] = ((pooled if self.shape.plain else spread(pooled)) - mean) @ weight.T + bias
         return found
 
     def state(self) -> dict[str, FloatArray]:
@@ -86,6 +88,13 @@ def spread(vectors: FloatArray) -> FloatArray:
     lengths = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))
     found: FloatArray = vectors / lengths * np.float32(vectors.shape[1] ** 0.5)
     return found
+
+
+class Clusters(NamedTuple):
+    """What is ranked: each document's `candidates` (-1 where there are fewer), of the labels that are in a cluster."""
+
+    candidates: IntArray
+    labels: IntArray
 
 
 class Head(NamedTuple):
@@ -112,9 +121,12 @@ class DualRanker:
         trained = ModuleTowers(dual)
         if not isinstance(encoder, StaticEncoder):
             return cls(encoder, trained)
-        return cls(encoder, StaticTowers(encoder, trained.state(), dual.temperature))
+        return cls(encoder, StaticTowers(encoder, trained.state(), dual.shape))
 
-    def index_labels(self, kind: IndexKind, texts: Tokens | None, head: Head | None, n_labels: int) -> Self:
+    def index_labels(
+        self, kind: IndexKind, texts: Tokens | None, head: Head | None, n_labels: int, *, keep_rows: bool = False
+    ) -> Self:
+        """`keep_rows`: labels that are named to `rank` can be scored; with both parts they are kept in any case."""
         if texts is not None:
             self.rows["texts"] = self.towers.labels(texts)
             self.parts["texts"] = ProductIndex.of(kind, np.arange(n_labels, dtype=np.int32), self.rows["texts"])
@@ -123,7 +135,7 @@ class DualRanker:
             self.parts["head"] = ProductIndex.of(kind, head.labels, head.rows)
             self.head_row = np.full(n_labels, -1, np.int32)
             self.head_row[head.labels] = np.arange(len(head.labels))
-        if texts is None or head is None:
+        if not keep_rows and (texts is None or head is None):
             self.rows = {}
         return self
 
@@ -136,10 +148,12 @@ class DualRanker:
         wider.rows, wider.head_row = self.rows, self.head_row
         if self.rows:
             wider.rows = self.rows | {"texts": np.concatenate([self.rows["texts"], rows])}
+        if "head" in self.rows:
             wider.head_row = np.concatenate([self.head_row, np.full(len(rows), -1, np.int32)])
         return wider
 
-    def rank(self, views: Views, k: int, n_labels: int) -> Ranking:
+    def rank(self, views: Views, k: int, n_labels: int, clusters: Clusters | None = None) -> Ranking:
+        """With `clusters` their candidates, and of the labels that are in none the best ones."""
         require_texts(views.documents)
         vectors = self.towers.documents(views.tokens(self.encoder))
         queries = {
@@ -148,24 +162,28 @@ class DualRanker:
         }
         deep = min(max(k, CANDIDATES), n_labels)
         found = {name: index.search(queries[name], deep) for name, index in self.parts.items()}
-        if len(found) == 2:
-            return self._joint(found, queries, k)
+        ids = np.concatenate([part.ids for part in found.values()], axis=1)
+        if clusters is not None:
+            ids = np.concatenate([clusters.candidates, np.where(np.isin(ids, clusters.labels), -1, ids)], axis=1)
+        if len(found) == 2 or clusters is not None:
+            return self._scored(ids, queries, k)
         ((name, one),) = found.items()
         constant = self.towers.constant if name == "texts" else 0.0
         return Ranking.best_of(one.ids, expit(one.scores + constant), k)
 
-    def _joint(self, found: dict[str, Ranking], queries: dict[str, FloatArray], k: int) -> Ranking:
-        """Eq. 4 over the candidates of both parts; a label without a row in the head has a probability of 0 there."""
-        ids = np.sort(np.concatenate([part.ids for part in found.values()], axis=1), axis=1)
+    def _scored(self, ids: IntArray, queries: dict[str, FloatArray], k: int) -> Ranking:
+        """The best of these labels; with a head by eq. 4, where a label without a row in it has a probability of 0."""
+        ids = np.sort(ids, axis=1)
         ids[:, 1:][ids[:, 1:] == ids[:, :-1]] = -1
         scores = np.empty(ids.shape, np.float32)
         constant = self.towers.constant
         for first in range(0, len(ids), CHUNK):
             at = slice(first, first + CHUNK)
-            texts = expit(_products(queries["texts"][at], self.rows["texts"], ids[at]) + constant)
-            rows = np.where(ids[at] >= 0, self.head_row[ids[at]], -1)
-            head = expit(_products(queries["head"][at], self.rows["head"], rows))
-            scores[at] = (texts + np.where(rows >= 0, head, 0)) / 2
+            scores[at] = expit(_products(queries["texts"][at], self.rows["texts"], ids[at]) + constant)
+            if "head" in self.rows:
+                rows = np.where(ids[at] >= 0, self.head_row[ids[at]], -1)
+                head = expit(_products(queries["head"][at], self.rows["head"], rows))
+                scores[at] = (scores[at] + np.where(rows >= 0, head, 0)) / 2
         return Ranking.best_of(ids, scores, k)
 
     def state(self, prefix: str) -> dict[str, Any]:
@@ -177,25 +195,23 @@ class DualRanker:
         return state
 
     @classmethod
-    def restore(
-        cls, config: EncoderConfig, prefix: str, state: dict[str, Any], *, paper_pooling: bool, temperature: float
-    ) -> Self:
+    def restore(cls, config: EncoderConfig, prefix: str, state: dict[str, Any], shape: Shape) -> Self:
         own = strip_prefix(state, prefix)
         encoder = restore_encoder(config, strip_prefix(own, "encoder"))
         layers = strip_prefix(own, "dual")
         towers: Towers
         if isinstance(encoder, StaticEncoder):
-            towers = StaticTowers(encoder, layers, temperature)
+            towers = StaticTowers(encoder, layers, shape)
         else:
             from everylabel.methods.depl.module import ModuleTowers
 
-            towers = ModuleTowers.restored(encoder, layers, paper_pooling=paper_pooling, temperature=temperature)
+            towers = ModuleTowers.restored(encoder, layers, shape)
         ranker = cls(encoder, towers)
         ranker.rows, ranker.head_row = strip_prefix(own, "rows"), own["head_row"]
         ranker.parts = {name: ProductIndex.restore(name, own) for name in own["parts"]}
         return ranker
 
-    def check(self, n_labels: int) -> None:
+    def check(self, n_labels: int, *, keeps_rows: bool = False) -> None:
         """Of one that was restored: rows of the encoder's dimension, the head's with a constant, of labels."""
         dim, names = self.encoder.dim, set(self.parts)
         checks.require(names and names <= {"texts", "head"}, "a dual encoder has texts, a head, or both")
@@ -204,8 +220,10 @@ class DualRanker:
         checks.require(set(self.towers.state()) == set(_SHAPES), "a dual encoder has other layers")
         for name, part in self.parts.items():
             part.check(dim + (name == "head"), n_labels)
-        if len(names) == 2:
+        if keeps_rows or len(names) == 2:
+            checks.require(set(self.rows) == names, "rows of other parts than there are")
             checks.numbers(self.rows.get("texts"), "rows of texts", n_labels, dim, most=_LARGEST)
+        if len(names) == 2:
             checks.numbers(self.rows.get("head"), "rows of the head", None, dim + 1, most=_LARGEST)
             checks.indexes(self.head_row, "rows of labels", len(self.rows["head"]), n_labels, least=-1)
 

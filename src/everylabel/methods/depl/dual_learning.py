@@ -25,7 +25,7 @@ from everylabel.train.loop import Group, train
 from everylabel.types import Csr, FloatArray, IntArray, LongArray
 
 if TYPE_CHECKING:
-    from everylabel.methods.depl.depl import Learning
+    from everylabel.methods.depl.settings import Learning
 
 FEWEST, MOST = 150, 100_000  # steps of a stage, when they go by the number of documents
 STATIC_LR, TRANSFORMER_LR = 0.03, 5e-5
@@ -87,8 +87,8 @@ class DualLearner:
             rows = epoch_rows(self.pairs.documents.n_rows, learn.batch_size, number, self.seed)
             return Batch(self.pairs.documents.take(rows), columns, truth[rows].toarray().astype(np.float32))
 
-        layers = [*self.dual.document.parameters(), *self.head.parameters()]
-        self._train("classifier", batches, self.classifier_loss, learn, layers)
+        layers, head = list(self.dual.document.parameters()), list(self.head.parameters())
+        self._train("classifier", batches, self.classifier_loss, learn, layers, head)
         self.dual.label.load_state_dict(self.dual.document.state_dict())
 
     def retrieve(self, learn: Learning, texts: Texts, size: int, *, unseen: bool, joint: bool) -> None:
@@ -96,11 +96,12 @@ class DualLearner:
         n_labels = int(self.pairs.truth.shape[1]) if unseen else self.pairs.n_seen
         sets = LabelSets(self.pairs, texts, n_labels, learn.batch_size, size, self.seed)
         per_document = self.pairs.truth.nnz / max(1, self.pairs.truth.shape[0])
-        with torch.no_grad():  # most labels are wrong: a start from there saves the first steps
-            self.dual.constant.fill_(-float(np.log(max(2.0, min(size, n_labels) / per_document))))
+        if not self.dual.shape.plain:
+            with torch.no_grad():  # most labels are wrong: a start from there saves the first steps
+                self.dual.constant.fill_(-float(np.log(max(2.0, min(size, n_labels) / per_document))))
         layers = [*self.dual.document.parameters(), *self.dual.label.parameters(), self.dual.constant]
         loss = self.joint_loss if joint else self.retrieval_loss
-        self._train("retrieval", sets, loss, learn, layers + (list(self.head.parameters()) if joint else []))
+        self._train("retrieval", sets, loss, learn, layers, list(self.head.parameters()) if joint else [])
 
     def classifier_loss(self, both: Any, batch: Batch) -> Tensor:
         logits: Tensor = both["head"](both["dual"].documents(batch.documents))
@@ -121,11 +122,17 @@ class DualLearner:
         return joint_bce(retrieved, logits, _like(batch.truth, documents))
 
     def _train(
-        self, name: str, batches: Callable[..., Batch], loss: Any, learn: Learning, layers: list[nn.Parameter]
+        self,
+        name: str,
+        batches: Callable[..., Batch],
+        loss: Any,
+        learn: Learning,
+        layers: list[nn.Parameter],
+        head: list[nn.Parameter],
     ) -> None:
         lr = learn.rate(STATIC_LR if self.static else TRANSFORMER_LR)
         encoder = Group(self.dual.encoder.parameters(), lr=lr, sparse=self.static)
-        groups = [encoder, Group(layers, lr=learn.layer_lr)]
+        groups = [encoder, Group(layers, lr=learn.layer_lr), Group(head, lr=learn.head_lr or learn.layer_lr)]
         config = learn.schedule(steps=self.steps(learn), device=self.device)
         for _ in train(self.both, batches, loss, config, groups=groups, seed=self.seed, name=name, run=self.run):
             pass

@@ -2,7 +2,8 @@
 
 phi_doc = W_doc x pooled + b_doc, phi_label likewise with weights of its own (eq. 1), on one shared encoder. Pooled
 vectors have length sqrt(dim), so that a value in them is about 1 whatever the encoder; documents are centred.
-Retrieval: phi_doc . phi_label / (temperature x dim) + constant. Classifier: phi_doc . w + b.
+Retrieval: phi_doc . phi_label / (temperature x dim) + constant. Plain, as in the paper: pooled vectors as they are, and
+phi_doc . phi_label. Classifier: phi_doc . w + b.
 """
 
 from __future__ import annotations
@@ -19,27 +20,27 @@ from everylabel.encoders.base import Encoder, Tokens
 from everylabel.encoders.fingerprint import evaluating
 from everylabel.encoders.static_module import StaticModule
 from everylabel.encoders.transformer import BUDGET, batches
+from everylabel.methods.depl.settings import Shape
 from everylabel.types import FloatArray
 
 
 class Dual(nn.Module):
     """Both towers start as the encoder itself: the linear layers are the identity."""
 
-    def __init__(self, encoder: nn.Module, mean: FloatArray, *, paper_pooling: bool, temperature: float) -> None:
+    def __init__(self, encoder: nn.Module, mean: FloatArray, shape: Shape) -> None:
         super().__init__()
-        self.encoder, self.paper_pooling = encoder, paper_pooling
+        self.encoder, self.shape = encoder, shape
         self.dim: int = encoder.dim  # type: ignore[assignment]
-        self.temperature, self.scale = temperature, 1 / (temperature * self.dim)
+        self.scale = shape.scale(self.dim)
         self.document, self.label = linear(self.dim, self.dim), linear(self.dim, self.dim)
         nn.init.eye_(self.document.weight)
         nn.init.eye_(self.label.weight)
-        self.constant = nn.Parameter(torch.zeros(()))
+        self.constant = nn.Parameter(torch.zeros(()), requires_grad=not shape.plain)
         self.mean: Tensor
         self.register_buffer("mean", torch.from_numpy(mean * np.float32(self.dim**0.5)))
 
     def documents(self, tokens: Tokens) -> Tensor:
-        pooled = self.encoder.states(tokens)[0][:, 0] if self.paper_pooling else self.encoder(tokens)  # type: ignore[operator]
-        return self._document_vectors(pooled)
+        return self._document_vectors(self._pooled(tokens, self.shape.documents))
 
     def labels(self, tokens: Tokens) -> Tensor:
         vectors: Tensor = self.label(self._pooled_labels(tokens))
@@ -65,16 +66,24 @@ class Dual(nn.Module):
         return vectors
 
     def _pooled_labels(self, tokens: Tokens) -> Tensor:
-        return self._spread(self._mean(tokens) if self.paper_pooling else self.encoder(tokens))
+        return self._spread(self._pooled(tokens, self.shape.labels))
 
-    def _mean(self, tokens: Tokens) -> Tensor:
-        """Eq. 2; the special tokens are among them, so a text is never empty."""
+    def _pooled(self, tokens: Tokens, pooling: str) -> Tensor:
+        """The mean is eq. 2; the special tokens are among them, so a text is never empty."""
+        if pooling == "own":
+            own: Tensor = self.encoder(tokens)
+            return own
         states, mask = self.encoder.states(tokens)  # type: ignore[operator]
+        if pooling == "cls":
+            first: Tensor = states[:, 0]
+            return first
         mask = mask[..., None]
         mean: Tensor = (states * mask).sum(dim=1) / mask.sum(dim=1)
         return mean
 
     def _spread(self, vectors: Tensor) -> Tensor:
+        if self.shape.plain:
+            return vectors
         spread: Tensor = functional.normalize(vectors, dim=1) * self.dim**0.5
         return spread
 
@@ -106,11 +115,8 @@ class ModuleTowers:
         self.dual, self.scale = dual, dual.scale
 
     @classmethod
-    def restored(
-        cls, encoder: Encoder, layers: dict[str, FloatArray], *, paper_pooling: bool, temperature: float
-    ) -> ModuleTowers:
-        mean = np.zeros(encoder.dim, np.float32)
-        dual = Dual(encoder.module, mean, paper_pooling=paper_pooling, temperature=temperature)
+    def restored(cls, encoder: Encoder, layers: dict[str, FloatArray], shape: Shape) -> ModuleTowers:
+        dual = Dual(encoder.module, np.zeros(encoder.dim, np.float32), shape)
         tensors = {name: torch.from_numpy(np.array(value)) for name, value in layers.items()}
         dual.load_state_dict(tensors, strict=False)  # the encoder has its own
         return cls(dual.eval())

@@ -1,13 +1,15 @@
 """An encoder fine-tuned level by level down a tree of labels: the neural part of MatchXML and XR-Transformer.
 
-Each level has a head, a vector and a bias for each of its nodes, that starts as a linear model on the encoder's vectors
-of that moment. A document is compared with its own nodes and with nodes below the branches to which the level above
-sends it wrongly, never with all. Squared hinge; at the last level text-label matching (eq. 4 to 6). Cost of a step: one
-pass of a batch's texts, and batch x shortlist x dim; between levels one encoding of all documents.
+Each level of at most `most_nodes` nodes is a stage. It has a head, a vector and a bias for each of its nodes, that
+starts as a linear model on the encoder's vectors of that moment. A document is compared with its own nodes and with
+nodes below the branches to which the level above sends it wrongly, never with all. Squared hinge; at the last stage
+text-label matching (eq. 4 to 6). Cost of a step: one pass of a batch's texts, and batch x shortlist x dim; between
+stages one encoding of all documents.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -31,18 +33,21 @@ if TYPE_CHECKING:
     from everylabel.methods.matchxml.matchxml import FineTuning
 
 BETAS, EPS, DECAY = (0.9, 0.98), 1e-6, 0.1  # of the paper's table IV; the last two for transformers
-STATIC_LR, TRANSFORMER_LR, HEAD_LR = 0.01, 5e-5, 1e-3
-BEAM = 10  # branches of the level above that other nodes are taken from
+STATIC_LR, TRANSFORMER_LR = 0.01, 5e-5
 _CHUNK = 256
 
 
 class Batch(NamedTuple):
-    """Texts, and for each a shortlist of nodes, its own (`hits`) among them; `there` is false where it is padded."""
+    """Texts, and for each a shortlist of nodes, its own (`hits`) among them; `there` is false where it is padded.
+
+    `weights`, where they count: as many as the text has labels below a node, and 1 for nodes that are not its own.
+    """
 
     texts: Tokens
     nodes: IntArray
     hits: Any
     there: Any
+    weights: Any = None
 
 
 class Heads(nn.Module):
@@ -74,27 +79,36 @@ class Levels:
         # documents x nodes: where the search sends them
         above = csr_matrix(np.ones((self.tokens.n_rows, 1), np.float32))
         parents, weights = above, np.zeros((0, self.encoder.dim + 1), np.float32)
-        for t in range(tree.depth):
-            last = t == tree.depth - 1
+        n_stages = self.n_stages(tree)
+        for t in range(n_stages):
+            last = t == n_stages - 1
             own = documents_of_nodes(pairs, tree, t + 1)
             vectors = self.encoder.encode_tokens(self.tokens, run=self.run)
             if t > 0:
-                above = best_nodes(vectors, weights, above, tree.children[t - 1], BEAM)
-            head = bootstrapped(vectors, own, parents, tree.children[t], self.seed + t)
+                above = best_nodes(vectors, weights, above, tree.children[t - 1], self.config.beam)
+            branches = csr_matrix(above + parents)
+            compared = branches if self.config.matcher_start else parents
+            seed, weighted = self.seed + t, self.config.weighted
+            head = bootstrapped(vectors, own, compared, tree.children[t], seed, weighted=weighted)
             heads = Heads(self.encoder.module, unit_rows(head) if last and self.config.matching else head)
-            self.train(heads, Shortlists(self, own, csr_matrix(above + parents), tree.children[t]), last)
+            self.train(heads, Shortlists(self, own, branches, tree.children[t]), t, last=last)
             weights, parents = heads.head.weight.detach().cpu().numpy(), own
 
-    def train(self, heads: Heads, batches: Shortlists, last: bool) -> None:
+    def n_stages(self, tree: LabelTree) -> int:
+        """One at least, whatever the nodes of the first level."""
+        return max(1, sum(int(level[-1]) <= self.config.most_nodes for level in tree.children))
+
+    def train(self, heads: Heads, batches: Shortlists, stage: int, *, last: bool) -> None:
         config, static = self.config, self.encoder.config.kind == "static"
-        rate = config.lr or (STATIC_LR if static else TRANSFORMER_LR)
+        rate = of_stage(config.stage_lr, stage) or config.lr or (STATIC_LR if static else TRANSFORMER_LR)
         weights = list(heads.encoder.parameters())
         if static:
             encoder = [Group(weights, lr=rate, sparse=True, betas=BETAS)]
         else:
             encoder = Group(weights, lr=rate, betas=BETAS, eps=EPS, weight_decay=DECAY).but_vectors()
-        head = Group(list(heads.head.parameters()), lr=HEAD_LR, sparse=True, betas=BETAS)
-        steps = max(1, round(config.epochs * self.tokens.n_rows / (config.batch_size * config.accumulate)))
+        head = Group(list(heads.head.parameters()), lr=config.head_lr, sparse=True, betas=BETAS)
+        by_epochs = max(1, round(config.epochs * self.tokens.n_rows / (config.batch_size * config.accumulate)))
+        steps = int(of_stage(config.stage_steps, stage) or by_epochs)
         loss = self.matching if last and config.matching else hinge
         schedule = config.schedule(steps=steps, device=self.encoder.config.device)
         name = f"fine-tuning, {batches.n_nodes:,} nodes"
@@ -125,7 +139,12 @@ class Levels:
 def hinge(heads: Heads, batch: Batch) -> Tensor:
     x, nodes = heads.texts(batch.texts), heads.nodes(batch.nodes)
     scores = torch.einsum("id,ijd->ij", x, nodes[..., :-1]) + nodes[..., -1]
-    return squared_hinge(scores, batch.hits, batch.there)
+    return squared_hinge(scores, batch.hits, batch.there, batch.weights)
+
+
+def of_stage(values: Sequence[float], stage: int) -> float | None:
+    """A stage's own value; the last one holds for all stages after it."""
+    return values[min(stage, len(values) - 1)] if values else None
 
 
 class Shortlists:
@@ -138,9 +157,10 @@ class Shortlists:
     def __call__(self, number: int, rng: np.random.Generator) -> Batch:
         config = self.levels.config
         rows = epoch_rows(self.levels.tokens.n_rows, config.batch_size, number, self.levels.seed)
-        lists, n_own = [], []
+        lists, n_own, counts = [], [], []
         for row in rows:
             own = self.own.indices[self.own.indptr[row] : self.own.indptr[row + 1]]
+            counts.append(self.own.data[self.own.indptr[row] : self.own.indptr[row + 1]])
             branches = self.branches.indices[self.branches.indptr[row] : self.branches.indptr[row + 1]]
             below = np.concatenate([np.arange(self.children[b], self.children[b + 1]) for b in branches])
             others = np.setdiff1d(below, own, assume_unique=True)
@@ -152,15 +172,23 @@ class Shortlists:
         there = places < np.array([[len(nodes)] for nodes in lists])
         padded = np.zeros(there.shape, np.int32)
         padded[there] = np.concatenate(lists)
-        return Batch(self.levels.tokens.take(rows), padded, places < np.array(n_own)[:, None], there)
+        hits, weights = places < np.array(n_own)[:, None], None
+        if config.weighted:
+            weights = np.ones(there.shape, np.float32)
+            weights[hits] = np.concatenate(counts)
+        return Batch(self.levels.tokens.take(rows), padded, hits, there, weights)
 
 
-def bootstrapped(vectors: FloatArray, own: Csr, parents: Csr, children: LongArray, seed: int) -> FloatArray:
-    """(nodes, dim + 1): the level's linear model on these vectors, bias last."""
+def bootstrapped(
+    vectors: FloatArray, own: Csr, branches: Csr, children: LongArray, seed: int, *, weighted: bool = False
+) -> FloatArray:
+    """(nodes, dim + 1): the level's linear model on these vectors, bias last.
+
+    A node learns from the documents of its parent in `branches`. Weighted: own ones count by their values in `own`.
+    """
     features = Features.of(csr_matrix((len(vectors), 0), dtype=np.float32), vectors)
-    weights = train_level(
-        features, own, parents, children, SolverConfig(prune=0.0), seed=seed, name="linear model of the level"
-    )
+    settings: Any = {"seed": seed, "name": "linear model of the level", "weighted": weighted}
+    weights = train_level(features, own, branches, children, SolverConfig(prune=0.0), **settings)
     return np.ascontiguousarray(weights.toarray().T)
 
 

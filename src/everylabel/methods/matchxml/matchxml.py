@@ -5,20 +5,23 @@ tree (tree/label2vec.py), level-by-level fine-tuning with text-label matching (l
 fine-tuned | static sentence embedding, and the linear ranker on them (linear/ranker.py) down a tree that is refined:
 made from the fine-tuned vectors of each label's documents. XR-Transformer ("Fast Multi-Resolution Transformer
 Fine-tuning for Extreme Multi-label Text Classification") is the same without label2vec, matching and sentence
-embedding.
+embedding. The paper's own settings are presets (presets.py).
 
-Deviations: cosine instead of the dot product in eq. 4 and 5, static token embeddings as the default encoder (a whole
-document instead of its first 128 tokens), dense features of half the length of TF-IDF's, no tree in the linear ranker
-for up to 10,000 labels, and else its settings of xr-linear; rare labels are favoured a little (rare.py). Labels without
-pairs are not in the tree. Cost: that of a linear ranker with 640 words more in each document, and of the fine-tuning.
+Not as in the paper, where no preset is asked for: static token embeddings as the encoder (a whole document instead of
+its first 128 tokens), dense features of half the length of TF-IDF's, no tree in the linear ranker for up to 10,000
+labels, and else its settings of xr-linear; equal weights of all nodes; rare labels are favoured a little (rare.py).
+Labels without pairs are not in the tree. Cost: that of a linear ranker with 640 words more in each document, and of
+the fine-tuning.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+from scipy.sparse import csr_matrix, issparse
 
 from everylabel.data.dataset import Dataset
 from everylabel.data.splits import in_order_of_ids, ranks
@@ -28,6 +31,7 @@ from everylabel.linear.ranker import LinearRanker
 from everylabel.linear.solver import Features, SolverConfig
 from everylabel.methods.base import Method, State
 from everylabel.methods.facts import FEW_DOCUMENTS, Facts, Work
+from everylabel.methods.matchxml.presets import MATCHXML, XR_TRANSFORMER
 from everylabel.methods.rare import CANDIDATES, check_rare_weight, favour_rare
 from everylabel.methods.traits import Traits, method
 from everylabel.run import Run
@@ -40,6 +44,7 @@ from everylabel.train.config import Compute
 from everylabel.tree.build import build_tree, flat_tree, pifa
 from everylabel.tree.label2vec import Label2VecConfig, completed, label2vec
 from everylabel.types import Csr, FloatArray, IntArray, Ranking
+from everylabel.vectors import side_by_side, unit_rows
 
 if TYPE_CHECKING:
     from everylabel.encoders.base import Encoder
@@ -56,10 +61,18 @@ class FineTuning(Compute):
     negatives: int = 48  # other nodes a document is compared with
     leaf_size: int = 16  # labels that are siblings at the bottom of the tree of this part
     arity: int = 16
+    first_nodes: int | None = None  # of the tree's first level, so that all stages are of a size; None: what is left
+    most_nodes: int = 32_768  # of a level that is fine-tuned; levels of more, further down, are the ranker's alone
+    beam: int = 10  # branches of the level above that other nodes are taken from
+    weighted: bool = False  # a document counts for a node as often as it has labels below it: hinge, and start of heads
+    matcher_start: bool = False  # heads start from what the level above sends wrongly, too; False: from siblings alone
     matching: bool = True  # text-label matching at the last level; False: squared hinge there, too
     balance: float = 1.0  # lambda of eq. 6: 1 text to label, 0 label to text
     temperature: float = 0.05
     lr: float | None = None  # of the encoder; None: 0.01 for static embeddings, 0.00005 for transformers
+    head_lr: float = 1e-3
+    stage_lr: tuple[float, ...] = ()  # of the encoder, a stage each, the last one for all after it; (): lr
+    stage_steps: tuple[int, ...] = ()  # likewise; (): epochs
 
     def check(self) -> None:
         if self.epochs < 0 or min(self.batch_size, self.negatives) < 1:
@@ -68,16 +81,37 @@ class FineTuning(Compute):
             raise ConfigError(
                 f"fine_tuning: leaf_size and arity must be at least 2; got {self.leaf_size} and {self.arity}"
             )
+        first = 2 if self.first_nodes is None else self.first_nodes
+        if min(self.most_nodes, self.beam, *self.stage_steps) < 1 or first < 2:
+            raise ConfigError(
+                "fine_tuning: most_nodes, beam and stage_steps must be at least 1, and first_nodes at least 2; "
+                f"got {self.most_nodes}, {self.beam}, {self.stage_steps} and {self.first_nodes}"
+            )
         if not 0 <= self.balance <= 1:
             raise ConfigError(f"fine_tuning.balance must be from 0 to 1; got {self.balance}")
-        if self.temperature <= 0 or (self.lr is not None and self.lr <= 0):
-            raise ConfigError("fine_tuning: temperature and lr must be above 0")
+        if min(self.temperature, self.head_lr, 1.0 if self.lr is None else self.lr, *self.stage_lr) <= 0:
+            raise ConfigError("fine_tuning: temperature, lr, head_lr and stage_lr must be above 0")
         self.check_compute("fine_tuning.")
 
 
 @method("matchxml", "an encoder fine-tuned down a tree of labels, its vectors beside TF-IDF in a linear ranker")
 class MatchXml(Method):
-    """Score = product of probabilities down the tree, as in `xr-linear`; of an ensemble their mean."""
+    """Score = product of probabilities down the tree, as in `xr-linear`; of an ensemble their mean.
+
+    Deviations: what presets leave out of the paper.
+    - Stages are as the authors' code has them: cosine in eq. 4 and 5, where the paper says dot product, and the
+      balance of eq. 6. Texts have unit length in the hinge, too; theirs have not.
+    - Wrong branches that make negatives are found by the stage's head alone, theirs by a linear model with TF-IDF.
+    - In the ranker matcher-aware negatives are taken at every level, theirs at the last; a margin becomes a probability
+      by a logistic function, and small weights are dropped by what they do to a margin (linear/solver.py).
+    - The tree's nodes have equal numbers of leaves, not powers of two: Eurlex-4K has stages of 16, 248 and 3,956.
+    - TF-IDF, fine-tuned vector and sentence embedding have length 1 each; theirs brings the first and the last to
+      length 1 together. Weight decay, epsilon and warm-up are the training loop's.
+    - An ensemble is the mean of probabilities; theirs of softmax, sigmoid or ranks, another one a data set.
+    - Without ready features (--features) TF-IDF is computed here, by the settings of `tfidf`.
+    """
+
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MATCHXML
 
     traits = Traits(
         why="an encoder fine-tuned down a tree of labels beside TF-IDF",
@@ -100,7 +134,11 @@ class MatchXml(Method):
     sentence_weight: float = 0.5  # of the static sentence embedding; 0: without
     leaf_size: int | None = None  # of the linear ranker's tree; None: no tree for up to 10,000 labels, else 400
     arity: int = 16
+    ranker_tree: Literal["tuned", "paper"] = "tuned"  # made from labels' fine-tuned documents; paper: label2vec beside
+    # them, or all features where `tree` is pifa
+    beam: int = 10  # branches that the ranker follows
     members: int = 1  # of the ensemble: each with a tree and a fine-tuned encoder of its own
+    member_encoders: tuple[str, ...] = ()  # kinds of encoder, in turn; (): all as `encoder` says
     rare_weight: float = 0.2  # how much of a label's frequency is taken away, see rare.py; 0: nothing, as in the paper
 
     @classmethod
@@ -115,13 +153,20 @@ class MatchXml(Method):
         for part in (self.tfidf, self.solver, self.label2vec, self.encoder, self.fine_tuning, self.sentence):
             part.check()
         check_rare_weight(self.rare_weight)
-        if (self.leaf_size is not None and self.leaf_size < 2) or self.arity < 2 or self.members < 1:
-            raise ConfigError("leaf_size and arity must be at least 2, and members at least 1")
+        if (self.leaf_size is not None and self.leaf_size < 2) or self.arity < 2 or min(self.members, self.beam) < 1:
+            raise ConfigError("leaf_size and arity must be at least 2, beam and members at least 1")
+        for kind in self.member_encoders:
+            replace(self.encoder, kind=kind).check()
         if self.tuned_weight < 0 or self.sentence_weight < 0:
             raise ConfigError(
                 f"tuned_weight and sentence_weight must not be negative; got {self.tuned_weight} "
                 f"and {self.sentence_weight}"
             )
+
+    def encoder_of(self, number: int) -> EncoderConfig:
+        """That of a member of the ensemble."""
+        kinds = self.member_encoders
+        return replace(self.encoder, kind=kinds[number % len(kinds)]) if kinds else self.encoder
 
     def _fit(self, dataset: Dataset, run: Run) -> None:
         from everylabel.encoders.build import load_encoder
@@ -135,7 +180,7 @@ class MatchXml(Method):
         sentences = None if self.sentence_ is None else views.vectors(self.sentence_, run, keep=True)
         self.members_: list[Member] = []
         for number in range(self.members):
-            member = Member(self, self.random_state + number)
+            member = Member(self, number)
             member.fit(X, sentences, pairs, labels, views, run)
             member.ranker.tree_ = replace(
                 member.ranker.tree_, order=columns[member.ranker.tree_.order].astype(np.int32)
@@ -171,7 +216,7 @@ class MatchXml(Method):
         if self.sentence_weight > 0:
             self.sentence_ = restore_encoder(self.sentence, strip_prefix(state, "sentence"))
         self.members_ = [
-            Member(self, self.random_state + i).restore(strip_prefix(state, f"member{i}")) for i in range(self.members)
+            Member(self, number).restore(strip_prefix(state, f"member{number}")) for number in range(self.members)
         ]
 
     def _check_contents(self, n_labels: int) -> None:
@@ -186,7 +231,12 @@ class MatchXml(Method):
     "xr-transformer", "what matchxml is without label vectors of its own, text-label matching and sentence embedding"
 )
 class XrTransformer(MatchXml):
-    """Without what MatchXML adds."""
+    """Without what MatchXML adds. Its presets are the first row of each data set in MatchXML's table XII.
+
+    Deviations: those of `matchxml`; steps and rates are MatchXML's, fewer than XR-Transformer's own.
+    """
+
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = XR_TRANSFORMER
 
     traits = replace(MatchXml.traits, worth=None)
 
@@ -198,36 +248,44 @@ class XrTransformer(MatchXml):
 class Member:
     """One model of an ensemble: a fine-tuned encoder, and the linear ranker on its features."""
 
-    def __init__(self, config: MatchXml, seed: int) -> None:
-        self.config, self.seed = config, seed
+    def __init__(self, config: MatchXml, number: int) -> None:
+        self.config, self.seed = config, config.random_state + number
+        self.encoder_config = config.encoder_of(number)
         self.encoder: Encoder | None = None
-        self.ranker = LinearRanker(solver=config.solver, random_state=seed)
+        self.ranker = LinearRanker(solver=config.solver, beam=config.beam, random_state=self.seed)
 
     def fit(self, X: Csr, sentences: FloatArray | None, pairs: Csr, labels: IntArray, views: Views, run: Run) -> None:
         own, tuned = pairs[:, labels], None
+        with_tree = len(labels) > (self.config.leaf_size or MOST_FLAT)
+        fine_tunes = self.config.fine_tuning.epochs > 0 and self.encoder_config.trainable
+        refined = with_tree and self.config.ranker_tree == "paper"
+        first = None
+        if refined or (fine_tunes and self.config.tuned_weight > 0):
+            first = self.label_vectors(X, own, run)
         if self.config.tuned_weight > 0:
-            tuned = self.tuned(X, own, views, run)
+            tuned = self.tuned(first if fine_tunes else None, own, views, run)
         features = self.joined(X, tuned, sentences)
-        tree, leaf_size = flat_tree(labels), self.config.leaf_size
-        if len(labels) > (leaf_size or MOST_FLAT):
+        tree = flat_tree(labels)
+        if with_tree:
             vectors = pifa(X, own) if tuned is None else own.T @ tuned
+            if refined:
+                vectors = self.refined_vectors(first, vectors, features, own)
             rng = np.random.default_rng(self.seed)
-            settings = {"leaf_size": leaf_size or LEAF_SIZE, "arity": self.config.arity}
+            settings = {"leaf_size": self.config.leaf_size or LEAF_SIZE, "arity": self.config.arity}
             tree = build_tree(vectors, labels, rng=rng, run=run, **settings)
         self.ranker.fit(features, pairs, tree, run)
 
-    def tuned(self, X: Csr, own: Csr, views: Views, run: Run) -> FloatArray:
-        """The documents' vectors by the fine-tuned encoder."""
+    def tuned(self, label_vectors: Any, own: Csr, views: Views, run: Run) -> FloatArray:
+        """The documents' vectors by the encoder, which is fine-tuned down the tree of the labels' vectors, if any."""
         from everylabel.encoders.build import load_encoder
         from everylabel.methods.matchxml.levels import Levels
 
         config, texts = self.config.fine_tuning, views.full_texts
-        self.encoder = load_encoder(self.config.encoder, texts, run)
-        if config.epochs > 0 and self.config.encoder.trainable:
-            settings = {"leaf_size": config.leaf_size, "arity": config.arity}
-            rng = np.random.default_rng(self.seed)
-            vectors, labels = self.label_vectors(X, own, run), np.arange(own.shape[1], dtype=np.int32)
-            tree = build_tree(vectors, labels, rng=rng, run=run, **settings)
+        self.encoder = load_encoder(self.encoder_config, texts, run)
+        if label_vectors is not None:
+            sizes: dict[str, Any] = {"leaf_size": config.leaf_size, "arity": config.arity, "first": config.first_nodes}
+            rng, labels = np.random.default_rng(self.seed), np.arange(own.shape[1], dtype=np.int32)
+            tree = build_tree(label_vectors, labels, rng=rng, run=run, **sizes)
             Levels(config, self.encoder, texts, self.seed, run).fine_tune(own, tree)
         return self.encoder.encode(texts, run=run)
 
@@ -239,6 +297,15 @@ class Member:
             run.say("no document has two labels: the tree is made from the labels' documents instead of label2vec")
             return pifa(X, own)
         return vectors if known.all() else completed(vectors, known, pifa(X, own))
+
+    def refined_vectors(self, first: Any, of_documents: Any, features: Features, own: Csr) -> Any:
+        """As the authors' code: fine-tuned documents and label2vec, half and half; with PIFA all features' sum."""
+        if issparse(first):
+            return pifa(side_by_side(features.sparse, csr_matrix(features.dense)), own)
+        halves = [unit_rows(of_documents), unit_rows(first)]
+        if issparse(of_documents):
+            return side_by_side(halves[0], csr_matrix(halves[1]))
+        return np.concatenate(halves, axis=1)
 
     def joined(self, X: Csr, tuned: FloatArray | None, sentences: FloatArray | None) -> Features:
         weighted = [(tuned, self.config.tuned_weight), (sentences, self.config.sentence_weight)]
@@ -257,6 +324,6 @@ class Member:
         from everylabel.encoders.build import restore_encoder
 
         if self.config.tuned_weight > 0:
-            self.encoder = restore_encoder(self.config.encoder, strip_prefix(state, "encoder"))
+            self.encoder = restore_encoder(self.encoder_config, strip_prefix(state, "encoder"))
         self.ranker.restore(strip_prefix(state, "ranker"))
         return self
