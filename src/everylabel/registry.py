@@ -31,6 +31,7 @@ METHODS: dict[str, str | type[Method]] = {  # "module:Class", or a class that wa
     "maclr": "everylabel.methods.maclr.maclr:Maclr",
     "ict": "everylabel.methods.maclr.maclr:Ict",
     "simcse": "everylabel.methods.maclr.maclr:SimCse",
+    "fine-tuned": "everylabel.methods.maclr.maclr:FineTuned",
     "rts": "everylabel.methods.maclr.maclr:Rts",
     "depl": "everylabel.methods.depl.depl:Depl",
     "depl+cls": "everylabel.methods.depl.depl:DeplCls",
@@ -43,8 +44,8 @@ METHODS: dict[str, str | type[Method]] = {  # "module:Class", or a class that wa
     "ova-clf": "everylabel.methods.onesided.variants:OvaClf",
     "lan": "everylabel.methods.onesided.variants:Lan",
     "xml0": "everylabel.methods.xml0.fusion:Xml0",
-    "label-fusion": "everylabel.methods.xml0.fusion:LabelFusion",
-    "conse": "everylabel.methods.xml0.fusion:Conse",
+    "label-fusion": "everylabel.methods.xml0.variants:LabelFusion",
+    "conse": "everylabel.methods.xml0.variants:Conse",
     "zestxml": "everylabel.methods.zestxml.zest:ZestXml",
     "popularity": "everylabel.methods.words.popularity:Popularity",
 }

@@ -36,7 +36,8 @@ from everylabel.text.matching import MatchConfig
 class SelfSupervision:
     """What the encoder learns, and for how long."""
 
-    task: Literal["titles", "twins", "segments"] = "titles"  # pairs: title and text, dropout twins, random segments
+    # pairs: title and text, dropout twins, random segments; "none": labelled documents alone are learned from
+    task: Literal["titles", "twins", "segments", "none"] = "titles"
     clustering: bool = False  # documents of one cluster are one another's positives
     label_regularisation: bool = False  # the document nearer to its twin than to random labels
     pseudo_encoder: bool = False  # stage II: pseudo labels by the encoder itself
@@ -57,7 +58,7 @@ class SelfSupervision:
     @property
     def slower(self) -> float:
         """How many times as long it takes as the inverse cloze task alone."""
-        return 4.0 if self.pseudo_encoder else {"titles": 1.0, "twins": 1.2, "segments": 1.6}[self.task]
+        return 4.0 if self.pseudo_encoder else {"titles": 1.0, "twins": 1.2, "segments": 1.6, "none": 1.0}[self.task]
 
     def check(self) -> None:
         least = {"pseudo_labels": 1, "batch_size": 2, "label_negatives": 1, "steps": 1, "first_clusters": 1}
@@ -117,6 +118,15 @@ class Ict(Semantic):
         settings |= {"similarity": self.similarity, **self._reading}
         tower = learned_tower(self.encoder, self.learn, dataset, self.random_state, run=run, **settings)
         self.tower_ = tower.index_labels(dataset.labels, self.index)
+
+
+@method("fine-tuned", "a pretrained encoder that learns from labelled documents alone, by the texts of their labels")
+class FineTuned(Ict):
+    """The papers' few-shot competitor, a sentence encoder without self-supervision; without pairs it is `semantic`."""
+
+    traits = replace(Ict.traits, reads_sentences=34, documents="welcome")
+
+    learn: SelfSupervision = field(default_factory=lambda: SelfSupervision(task="none"))
 
 
 @method("simcse", "an encoder that learns to know a text again after dropout")

@@ -76,7 +76,8 @@ def learned_tower(
     tower = Tower.load(encoder, views, ordered.labels, seed, run=run, **{"center": True, **how})
     if encoder.trainable:
         learner = Learner(learn, tower, ordered, views, seed, index, run)
-        learner.stage_one()
+        if learn.task != "none":
+            learner.stage_one()
         learner.stage_two(match or MatchConfig())
         if ordered.pairs is not None and ordered.pairs.nnz:
             learner.fine_tune(ordered.pairs)
