@@ -98,7 +98,7 @@ def ranked_of(method: Method, views: Views, k: int, seen: Any) -> Ranking:
     return rank_visible(lambda depth: method.rank(views, depth), ~seen, k)
 
 
-def best_of_doubles(ids: LongArray, scores: Doubles, k: int) -> Ranking:
+def best_of_doubles(ids: Any, scores: Doubles, k: int) -> Ranking:
     """As `Ranking.best_of`, in the order of float64 scores: what float32 cannot tell apart stays in its order."""
     from everylabel.methods.kernels import keep_order
 
