@@ -12,6 +12,7 @@ from scipy.sparse import csr_matrix
 FloatArray: TypeAlias = NDArray[np.float32]
 IntArray: TypeAlias = NDArray[np.int32]
 LongArray: TypeAlias = NDArray[np.int64]
+BoolArray: TypeAlias = NDArray[np.bool_]
 Csr: TypeAlias = csr_matrix
 
 

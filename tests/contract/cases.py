@@ -19,6 +19,18 @@ Case = tuple[str, dict[str, Any]]
 Fit = Callable[[], Method]
 
 ALSO: list[Case] = [
+    (
+        "attentionxml",
+        {
+            "flat_below": 3,
+            "leaf_size": 3,
+            "arity": 3,
+            "first_level": 1,
+            "beam": 3,
+            "learn": {"steps": 80},
+            "encoder": {"teacher": TINY},
+        },
+    ),
     ("xr-linear", {"leaf_size": 3, "arity": 2, "beam": 4}),
     ("xr-linear", {"leaf_size": 4, "arity": 16, "matcher_negatives": True, "tfidf": {"title_weight": 2.0}}),
     ("knn", {"neighbours": 60, "power": 1.0}),

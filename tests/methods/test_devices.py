@@ -13,7 +13,7 @@ import torch
 from tests.devices import are_elsewhere, elsewhere, pretended
 from tests.encoders import conftest as encoders
 
-from everylabel.data.dataset import pairs_from_lists
+from everylabel.data.dataset import Documents, pairs_from_lists
 from everylabel.encoders.base import Encoder, EncoderConfig, Tokens
 from everylabel.encoders.build import load_encoder
 from everylabel.methods.depl.depl import Learning
@@ -31,6 +31,7 @@ from everylabel.methods.onesided.module import DocumentSide, FreeLabels, FrozenL
 from everylabel.methods.onesided.module_documents import ModuleDocuments, label_vectors
 from everylabel.methods.onesided.onesided import OfDe
 from everylabel.run import QUIET
+from everylabel.train.batches import Corpus
 
 tiny_folder = encoders.made_folder
 TEXTS = ["fish in the sea", "customs law of the european union", "milk and milk", "tax"]
@@ -94,7 +95,7 @@ def dual(encoder: Encoder, what: str) -> Problem:
 
 def self_supervised(encoder: Encoder) -> Problem:
     learner = object.__new__(selfsup.Learner)  # its loss alone
-    learner.config = SelfSupervision()
+    learner.config, learner.temperature = SelfSupervision(), 0.05
     documents, labels = encoder.tokenize(TEXTS), encoder.tokenize(NAMES[:4])
     pairs = {
         "rows": selfsup.Pairs(documents, labels),
@@ -201,7 +202,8 @@ def test_clusters_are_made_of_vectors_from_another_device(encoder: Encoder) -> N
     learner: Any = object.__new__(selfsup.Learner)
     learner.config, learner.progress = SelfSupervision(clustering=True), QUIET
     learner.towers = Towers(encoder.module, np.zeros(encoder.dim, np.float32))
-    stage = selfsup.StageOne(learner, selfsup.Corpus(encoder.tokenize(TEXTS), np.zeros(4, np.int64)), 10)  # type: ignore[attr-defined]
+    corpus = Corpus.of(Documents.of(TEXTS), encoder)
+    stage = selfsup.StageOne(learner, corpus, 10)
     with pretended():
         elsewhere(learner.towers)
-        assert stage.vectors().shape == (4, encoder.dim)
+        assert stage.vectors().shape == (len(corpus), encoder.dim) == (3, encoder.dim)  # one has a single word

@@ -23,7 +23,8 @@ from everylabel.methods.onesided.variants import Lan, OfLan
 from everylabel.methods.words.lexical import TfidfMatch
 from everylabel.methods.words.linear import Svm
 from everylabel.methods.words.neighbours import NearestNeighbours
-from everylabel.methods.xml0.fusion import Conse, Xml0
+from everylabel.methods.xml0.fusion import Xml0
+from everylabel.methods.xml0.variants import Conse
 from everylabel.methods.zestxml.zest import ZestXml
 from everylabel.tagger.explain import BEGINNING, Evidence, Training, evidence
 from everylabel.text.keywords import KeywordConfig

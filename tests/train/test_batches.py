@@ -86,13 +86,33 @@ def test_a_title_alone_is_a_text_without_a_title() -> None:
         assert span
 
 
-def test_some_titles_stay_in_their_texts() -> None:
+def shares(found: list[tuple[list[int], list[int]]]) -> dict[tuple[int, ...], float]:
+    texts = [tuple(rest) for rest, _ in found]
+    return {text: texts.count(text) / len(texts) for text in set(texts)}
+
+
+def test_a_title_is_never_put_before_its_text() -> None:
     corpus = corpus_of(["1 2 3"], titles=["10 11"])
-    found = pairs(corpus, np.zeros(4000, np.int64))
+    found = pairs(corpus, np.zeros(400, np.int64))
+    assert all(pair == ([1, 2, 3], [10, 11]) for pair in found)
+
+
+def test_a_title_is_deleted_where_it_occurs_in_nine_of_ten() -> None:
+    corpus = corpus_of(["1 2 3", "4 10 11 5. 6 10 11", "10 11 10 11"], titles=["10 11", " 10 11\n", "10 11"])
+    found = pairs(corpus, np.tile([0, 1, 2], 4000))
     assert all(span == [10, 11] for _, span in found)
-    assert {tuple(rest) for rest, _ in found} == {(1, 2, 3), (10, 11, 1, 2, 3)}
-    kept = sum(len(rest) == 5 for rest, _ in found) / len(found)
-    assert kept == pytest.approx(0.1, abs=0.02)
+    assert shares(found[::3]) == {(1, 2, 3): 1.0}
+    assert shares(found[1::3]) == {
+        (4, 5, 6): pytest.approx(0.9, abs=0.02),
+        (4, 10, 11, 5, 6, 10, 11): pytest.approx(0.1, abs=0.02),
+    }
+    assert shares(found[2::3]) == {(10, 11, 10, 11): 1.0}  # nothing would be left of it
+
+
+def test_a_first_sentence_stays_in_one_of_ten_texts() -> None:
+    corpus = corpus_of(["1 2. 3 4"])
+    found = pairs(corpus, np.zeros(4000, np.int64))
+    assert shares(found) == {(3, 4): pytest.approx(0.9, abs=0.02), (1, 2, 3, 4): pytest.approx(0.1, abs=0.02)}
 
 
 def test_documents_of_less_than_two_tokens_are_left_out() -> None:
@@ -116,7 +136,7 @@ def test_what_stands_for_titles_is_said(said: Said) -> None:
 
 def test_segments() -> None:
     long, short = list(range(1000)), [1000, 1001, 1002]
-    corpus = Corpus(Tokens.of([long, short]), np.zeros(2, np.int64))
+    corpus = corpus_of([" ".join(map(str, row)) for row in (long, short)])
     sizes, starts = set(), set()
     for seed in range(40):
         one, other = lists(corpus.segments(np.array([0, 1]), (40, 80), np.random.default_rng(seed)))

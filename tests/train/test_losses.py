@@ -8,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from torch.nn import functional
 
 from everylabel.train.losses import (
     decoupled_softmax,
@@ -69,11 +70,29 @@ def test_supervised_contrastive_is_equation_3(seed: int, n: int, m: int, tempera
 
 @shapes
 @few
-def test_label_regularisation_is_equation_4(seed: int, n: int, m: int, temperature: float) -> None:
-    x, twin, labels = vectors(seed, n, n, m)
-    expected = -np.mean([share(x[i], twin[i], np.vstack([twin[i], labels]), temperature) for i in range(n)])
-    loss = label_regularisation(tensor(x), tensor(twin), tensor(labels), temperature)
-    assert loss.item() == pytest.approx(expected, abs=1e-9)
+def test_label_regularisation_is_equation_4_with_all_twins(seed: int, n: int, m: int, temperature: float) -> None:
+    """As the authors' loss.py: twins of the same cluster are positives, all twins and labels the denominator."""
+    x, twins, labels = vectors(seed, n, n, m)
+    others = np.vstack([twins, labels])
+    own = -np.mean([share(x[i], twins[i], others, temperature) for i in range(n)])
+    given = tensor(x), tensor(twins), tensor(labels), temperature
+    assert label_regularisation(*given).item() == pytest.approx(own, abs=1e-9)
+    clusters = np.random.default_rng(seed).integers(0, 2, n)
+    mask = clusters[:, None] == clusters
+    expected = -np.mean(
+        [np.mean([share(x[i], twins[p], others, temperature) for p in np.flatnonzero(mask[i])]) for i in range(n)]
+    )
+    assert label_regularisation(*given, mask).item() == pytest.approx(expected, abs=1e-9)
+
+
+def test_label_regularisation_is_not_inert_at_its_own_temperature() -> None:
+    """Cosines of a text, its twin, 256 labels that are none of its own: nothing is left to learn at 0.05."""
+    rng = np.random.default_rng(0)
+    x, labels = (functional.normalize(torch.from_numpy(rng.normal(size=(n, 64)))) for n in (1, 256))
+    twin = functional.normalize(x + 0.02 * torch.from_numpy(rng.normal(size=(1, 64))))
+    cold, warm = (label_regularisation(x, twin, labels, temperature).item() for temperature in (0.05, 1.0))
+    assert cold < 0.001
+    assert 3.5 < warm < 5
 
 
 @pytest.mark.parametrize("n", [1, 4, 9])
@@ -103,11 +122,11 @@ def test_very_similar_vectors_stay_finite() -> None:
 
 def test_the_size_of_the_batch_does_not_scale_the_gradient() -> None:
     """Why these are means: the same row twice, each with its own negatives, moves the weights as much as once."""
-    x, y, labels = vectors(1, 1, 1, 5)
-    once, own, negatives = tensors(x, y, labels)
-    twice, both = tensors(np.vstack([x, x]), np.vstack([y, y]))
-    label_regularisation(once, own, negatives).backward()  # type: ignore[no-untyped-call]
-    label_regularisation(twice, both, negatives).backward()  # type: ignore[no-untyped-call]
+    x, y = vectors(1, 1, 6)
+    once, twice, own = tensors(x, np.vstack([x, x]), y)
+    mask = np.arange(6)[None] == 0
+    supervised_contrastive(once, own, mask).backward()  # type: ignore[no-untyped-call]
+    supervised_contrastive(twice, own, np.vstack([mask, mask])).backward()  # type: ignore[no-untyped-call]
     assert once.grad is not None
     assert twice.grad is not None
     torch.testing.assert_close(twice.grad.sum(0), once.grad[0])

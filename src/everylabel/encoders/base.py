@@ -148,8 +148,8 @@ class Encoder(Protocol):
         `keep` is for what is fitted, label texts and training documents: what is slow to encode is remembered on disk.
         """
 
-    def encode_tokens(self, tokens: Tokens, *, run: Run = QUIET) -> FloatArray:
-        """Unit rows of what `tokenize` gave."""
+    def encode_tokens(self, tokens: Tokens, *, unit: bool = True, run: Run = QUIET) -> FloatArray:
+        """Rows of what `tokenize` gave, of length 1 or as the module gives them."""
 
     def encode_passages(self, texts: Sequence[str], *, run: Run = QUIET) -> tuple[FloatArray, LongArray]:
         """Unit rows of all passages of all texts, and where each text's begin: at least one passage a text."""

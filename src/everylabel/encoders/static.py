@@ -178,12 +178,13 @@ class StaticEncoder:
         vectors, begins = self.encode_passages(texts, run=run)
         return mean_passages(vectors, begins)
 
-    def encode_tokens(self, tokens: Tokens, *, run: Run = QUIET) -> FloatArray:
+    def encode_tokens(self, tokens: Tokens, *, unit: bool = True, run: Run = QUIET) -> FloatArray:
         vectors, table = np.empty((tokens.n_rows, self.dim), np.float32), self.table
         with run.task("encoding", tokens.n_rows) as advance:
             for first in range(0, tokens.n_rows, CHUNK):
                 rows = np.arange(first, min(first + CHUNK, tokens.n_rows))
-                vectors[rows] = unit_rows(table.sums(tokens.take(rows)))
+                sums = table.sums(tokens.take(rows))
+                vectors[rows] = unit_rows(sums) if unit else sums
                 advance(len(rows))
         return vectors
 

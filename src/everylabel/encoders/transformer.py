@@ -25,7 +25,7 @@ from everylabel.encoders.fingerprint import Fingerprint, Versions, evaluating, v
 from everylabel.encoders.passages import mean_passages, split_passages
 from everylabel.encoders.places import BUNDLED, remember_place
 from everylabel.encoders.pooler import pooler_heads
-from everylabel.encoders.pretrained import find_folder, load_sentence_transformer
+from everylabel.encoders.pretrained import find_folder, load_sentence_transformer, needed
 from everylabel.encoders.reading import Read, Reading
 from everylabel.encoders.rebuilt import KINDS, can_be_rebuilt, heads_config, rebuilt
 from everylabel.encoders.tokenizer import TextTokenizer, require_known_parts, shared_tokenizer
@@ -218,6 +218,17 @@ class TransformerEncoder:
             limit = min(config.max_tokens, positions(first.model, limit) or config.max_tokens)
         return cls(config, TransformerModule(first.model, parts[1:], tokenizer, limit), tokenizer, trained=False)
 
+    def with_head(self, dim: int, seed: int) -> TransformerEncoder:
+        """Another one, to be trained: a new linear layer of so many dimensions on the first token ([CLS])."""
+        modules = needed("sentence_transformers.sentence_transformer.modules")
+        width = int(self._module.transformer.config.hidden_size)  # type: ignore[union-attr, arg-type]
+        pooling = modules.Pooling(width, pooling_mode="cls")
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            linear = modules.Dense(width, dim, activation_function=nn.Identity())
+        module = TransformerModule(self._module.transformer, [pooling, linear], self.tokenizer, self._module.limit)
+        return type(self)(self.config, module.eval(), self.tokenizer, trained=True)  # nobody else has this layer
+
     def __getstate__(self) -> dict[str, Any]:
         """To another process: without what it makes by itself on first use."""
         return self.__dict__ | {"_onnx": None, "_copy": None}
@@ -247,9 +258,9 @@ class TransformerEncoder:
             return vectors
         return vectors[[distinct[text] for text in texts]]
 
-    def encode_tokens(self, tokens: Tokens, *, run: Run = QUIET) -> FloatArray:
+    def encode_tokens(self, tokens: Tokens, *, unit: bool = True, run: Run = QUIET) -> FloatArray:
         with run.task("encoding", tokens.n_rows) as advance:
-            return self._vectors(tokens, advance, run)
+            return self._vectors(tokens, advance, run, unit=unit)
 
     def encode_passages(self, texts: Sequence[str], *, run: Run = QUIET) -> tuple[FloatArray, LongArray]:
         passages, begins = split_passages(self.tokenizer(texts, run=run), self._module.room)
@@ -313,13 +324,14 @@ class TransformerEncoder:
         advance(len(texts))
         return mean_passages(vectors, begins)
 
-    def _vectors(self, tokens: Tokens, advance: Callable[[int], None], run: Run) -> FloatArray:
-        if self.config.onnx and self._frozen:
+    def _vectors(self, tokens: Tokens, advance: Callable[[int], None], run: Run, *, unit: bool = True) -> FloatArray:
+        if self.config.onnx and self._frozen and unit:
             return self._vectors_onnx(tokens, advance, run)
         vectors, module = np.zeros((tokens.n_rows, self.dim), np.float32), self._placed()
         with evaluating(module), torch.inference_mode():
             for rows in batches(tokens.lengths, BUDGET if _on_cpu(module) else GPU_BUDGET):
-                vectors[rows] = unit_rows(module(tokens.take(rows)).cpu().numpy())
+                found = module(tokens.take(rows)).cpu().numpy()
+                vectors[rows] = unit_rows(found) if unit else found
                 advance(len(rows))
         return vectors
 

@@ -29,26 +29,21 @@ class ProductIndex:
 
     @classmethod
     def of(cls, kind: IndexKind, ids: IntArray, rows: FloatArray) -> Self:
-        squares = np.square(rows, dtype=np.float64).sum(axis=1)
-        longest = float(np.sqrt(squares.max(initial=0))) or 1.0
-        more = np.sqrt(np.maximum(longest**2 - squares, 0))
+        longest = longest_of(rows)
         index = make_index(kind, rows.shape[1] + 1, len(rows))
-        index.add(np.asarray(ids, np.int64), unit_rows(np.column_stack([rows, more])))
+        index.add(np.asarray(ids, np.int64), of_length(rows, longest))
         return cls(index, longest)
 
     def with_rows(self, ids: IntArray, rows: FloatArray) -> ProductIndex:
         """One more index, which has these too. Rows longer than the longest of the others count as of its length: all
         the others would have to change."""
-        lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
-        rows = rows * np.minimum(1, self.longest / np.maximum(lengths, 1e-12)).astype(np.float32)
-        more = np.sqrt(np.maximum(self.longest**2 - np.square(rows, dtype=np.float64).sum(axis=1), 0))
-        wider = with_vectors(self.index, np.asarray(ids, np.int64), unit_rows(np.column_stack([rows, more])))
+        wider = with_vectors(self.index, np.asarray(ids, np.int64), of_length(rows, self.longest))
         return ProductIndex(wider, self.longest)
 
     def search(self, queries: FloatArray, k: int) -> Ranking:
         """The k largest products of each query, best first; padded with -1 when there are fewer."""
         lengths = np.linalg.norm(queries, axis=1, keepdims=True)
-        found = self.index.search(np.column_stack([unit_rows(queries), np.zeros(len(queries), np.float32)]), k)
+        found = self.index.search(as_query(queries), k)
         products = np.where(found.ids >= 0, found.scores, 0) * (lengths * np.float32(self.longest))
         return Ranking(found.ids, np.where(found.ids >= 0, products, -np.inf).astype(np.float32))
 
@@ -64,3 +59,20 @@ class ProductIndex:
     @classmethod
     def restore(cls, prefix: str, state: dict[str, Any]) -> Self:
         return cls(restored_index(f"{prefix}/index", state), float(state[f"{prefix}/longest"]))
+
+
+def longest_of(rows: FloatArray) -> float:
+    return float(np.sqrt(np.square(rows, dtype=np.float64).sum(axis=1).max(initial=0))) or 1.0
+
+
+def of_length(rows: FloatArray, longest: float) -> FloatArray:
+    """Unit rows with one more dimension, as above; longer rows count as of that length."""
+    lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
+    rows = rows * np.minimum(1, longest / np.maximum(lengths, 1e-12)).astype(np.float32)
+    more = np.sqrt(np.maximum(longest**2 - np.square(rows, dtype=np.float64).sum(axis=1), 0))
+    found: FloatArray = unit_rows(np.column_stack([rows, more]))
+    return found
+
+
+def as_query(vectors: FloatArray) -> FloatArray:
+    return np.column_stack([unit_rows(vectors), np.zeros(len(vectors), np.float32)])

@@ -215,11 +215,16 @@ class Method(Described, Fitted):
         self.check()
         if len(dataset.labels) == 0:
             raise DataError(f"{dataset.name}: the vocabulary has no labels; expected at least one")
-        if self.traits.needs_pairs and (dataset.pairs is None or dataset.pairs.nnz == 0):
+        if self.needs_pairs and (dataset.pairs is None or dataset.pairs.nnz == 0):
             raise DataError(
                 f"{dataset.name}: method {self.name!r} learns from labelled documents, and there is no labelled pair; "
                 "add labels to the training documents, or choose a method that needs none (everylabel methods)"
             )
+
+    @property
+    def needs_pairs(self) -> bool:
+        """With these settings."""
+        return self.traits.needs_pairs
 
     def _become(self, change: Callable[[Self], Self]) -> Self:
         """Put the next model in the place of the present one. Changes wait for each other, readers for none."""

@@ -1,8 +1,8 @@
 """Batches of self-supervision: pairs of texts that belong together, made from documents without labels.
 
-A document is one row of tokens with one span taken out of it: (what is left, the span) is a pair of the inverse cloze
-task. The span is the title; for a document without one its first sentence; for one of a single sentence a random half
-of it, another one each time.
+(text, title) is a pair of the inverse cloze task. The title is never put before the text, and is deleted from it where
+it occurs, in nine of ten pairs. For a document without one the first sentence stands for it, and for one of a single
+sentence a random half of it, another one each time; what stands for a title is taken out of the text in the same way.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import numpy as np
 from everylabel.data.dataset import Documents
 from everylabel.encoders.base import Encoder, Tokens
 from everylabel.run import QUIET, Run
-from everylabel.types import Csr, FloatArray, IntArray, LongArray
+from everylabel.types import BoolArray, Csr, FloatArray, IntArray, LongArray
 
 SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=\S)|\n+")
-KEEP_TITLE = 0.1  # share of the pairs whose title stays in the text as well (MACLR's reference code)
+KEEP_TITLE = 0.1  # share of the pairs whose title stays where it occurs in the text (MACLR's reference code)
 TOKENS_PER_WORD = 1.3  # of word pieces, in English
 FEW = 100_000  # labels that are permuted as a whole
 Rng = np.random.Generator
@@ -31,27 +31,42 @@ class Corpus:
 
     tokens: Tokens
     heads: LongArray
+    titled: BoolArray  # the first tokens are a title, and no part of the text
+    deleted: Tokens  # texts in which a title occurs, without it
+    deleted_at: IntArray  # the row of `deleted`; -1: its text has not its title
 
     @classmethod
     def of(cls, documents: Documents, encoder: Encoder, run: Run = QUIET) -> Corpus:
-        """Documents of fewer than two tokens are left out: nothing can be learned from them."""
+        """Documents of fewer than two tokens are left out: nothing can be learned from them. O(characters)."""
         heads, bodies = split_heads(documents, run)
         first, rest = encoder.tokenize(heads, run=run), encoder.tokenize(bodies, run=run)
         tokens = interleaved(first, rest)
         lengths = np.where(rest.lengths > 0, first.lengths, 0)  # a title alone is a text without a title
+        titled = np.array([bool(title.strip()) for title in documents.titles], bool) & (lengths > 0)
+        again = [i for i in np.flatnonzero(titled) if heads[i].strip() in bodies[i]]
+        deleted = encoder.tokenize([bodies[i].replace(heads[i].strip(), " ") for i in again])
+        at = np.full(len(heads), -1, np.int32)
+        at[np.array(again, np.int64)] = np.where(deleted.lengths > 0, np.arange(len(again)), -1)  # never all of a text
         rows = np.flatnonzero(tokens.lengths > 1)
-        return cls(tokens.take(rows), lengths[rows])
+        return cls(tokens.take(rows), lengths[rows], titled[rows], deleted, at[rows])
 
     def __len__(self) -> int:
         return self.tokens.n_rows
 
     def pairs(self, rows: LongArray, rng: Rng) -> tuple[Tokens, Tokens]:
-        """(text without the span, span) of each row."""
+        """(text, title or what stands for it) of each row."""
         lengths, heads = self.tokens.lengths_of(rows), self.heads[rows]
         sizes = np.where(heads > 0, heads, np.maximum(1, lengths // 2))
         starts = np.where(heads > 0, 0, (rng.random(len(rows)) * (lengths - sizes + 1)).astype(np.int64))
-        cut = np.where(rng.random(len(rows)) < KEEP_TITLE, 0, sizes)
-        return without(self.tokens.take(rows), starts, cut), self.tokens.spans(rows, starts, sizes)
+        delete = rng.random(len(rows)) >= KEEP_TITLE
+        cut = np.where(delete | self.titled[rows], sizes, 0)
+        texts, titles = without(self.tokens.take(rows), starts, cut), self.tokens.spans(rows, starts, sizes)
+        shorter = np.flatnonzero(delete & (self.deleted_at[rows] >= 0))
+        if len(shorter):
+            order = np.arange(len(rows))
+            order[shorter] = len(rows) + np.arange(len(shorter))
+            texts = Tokens.join([texts, self.deleted.take(self.deleted_at[rows[shorter]])]).take(order)
+        return texts, titles
 
     def segments(self, rows: LongArray, words: tuple[int, int], rng: Rng) -> Tokens:
         """A random segment of each row, of so many words or as many as half of the row has."""

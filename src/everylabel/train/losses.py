@@ -80,14 +80,24 @@ def squared_hinge(scores: Tensor, positives: Any, there: Any, weights: Any = Non
     return losses.masked_fill(~_as_mask(there, scores), 0).sum(dim=1).mean()
 
 
-def label_regularisation(x: Tensor, twin: Tensor, labels: Tensor, temperature: float = 1.0) -> Tensor:
-    """Eq. 4: row i of `twin` (the same text, another dropout mask) is the one positive of x_i, all `labels` negatives.
+def label_regularisation(
+    x: Tensor,
+    twins: Tensor,
+    labels: Tensor,
+    temperature: float = 1.0,
+    positives: Tensor | NDArray[np.bool_] | None = None,
+) -> Tensor:
+    """Eq. 4: `twins` (the same texts, other dropout masks) against random `labels`, which are negatives of all.
 
-    The mean over i of -log(exp(x_i . twin_i) / (exp(x_i . twin_i) + the sum over j of exp(x_i . labels_j))).
+    As in the reference code all twins of the batch are in the denominator, too, and `positives` are those of x_i's
+    cluster; None: its own twin alone. Eq. 4 as it is printed has no other twin; its gradient is gone at a temperature
+    that is low enough for eq. 3, since a text is always nearer to itself than to any label.
     """
-    own = (x * twin).sum(dim=1, keepdim=True)
-    logits = torch.cat([own, x @ labels.T], dim=1) / temperature
-    return functional.cross_entropy(logits, torch.zeros(len(x), dtype=torch.int64, device=x.device))
+    if positives is None:
+        return info_nce(x, torch.cat([twins, labels]), temperature)
+    mask = _as_mask(positives, x)
+    none = torch.zeros(len(x), len(labels), dtype=torch.bool, device=x.device)
+    return supervised_contrastive(x, torch.cat([twins, labels]), torch.cat([mask, none], dim=1), temperature)
 
 
 def _as_mask(positives: Any, like: Tensor) -> Tensor:

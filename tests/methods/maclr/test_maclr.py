@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -11,15 +12,19 @@ from unittest.mock import create_autospec
 
 import numpy as np
 import pytest
+import torch
 from tests.methods.maclr.selfsup_toy import ALL, DATA, LABELS, METHODS, NAMES
 
-from everylabel.data.dataset import Dataset, Documents, pairs_from_lists
+import everylabel
+from everylabel import config
+from everylabel.data.dataset import Dataset, Documents, Label, pairs_from_lists
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError
 from everylabel.methods.maclr.maclr import Ict, Maclr, Rts, SelfSupervision, SimCse
 from everylabel.methods.maclr.selfsup import Learner
 from everylabel.methods.maclr.semantic import Semantic
 from everylabel.run import QUIET, Run
+from everylabel.text.views import Views
 from everylabel.train.checkpoint import checkpointing
 
 
@@ -137,12 +142,71 @@ def test_a_transformer_trains(static: EncoderConfig, tiny_folder: Path, task: st
 
 
 def test_the_paper_s_numbers() -> None:
-    paper = Maclr.paper()
+    """Section 5.1: BERT-base, a linear head on [CLS] of 512 dimensions, 288 and 64 tokens, 100,000 steps, batches of 32
+    on 8 GPUs, Adam at 1e-5, 5e-6 for 2,000 steps of fine-tuning, K = 2048, the top 3 of both views. M = 4 a device."""
+    paper: Any = everylabel.method("maclr", **Maclr.presets["paper"])
     paper.check()
     assert paper.encoder == EncoderConfig(kind="bert-base-uncased", max_tokens=288)
+    assert (paper.similarity, paper.head, paper.label_tokens, paper.center) == ("dot", 512, 64, False)
     assert paper.learn == SelfSupervision(
-        **ALL, task="titles", batch_size=256, steps=100_000, lr=1e-5, first_clusters=2048, pseudo_labels=3
+        **ALL,
+        task="titles",
+        batch_size=32 * 8,
+        steps=100_000,
+        lr=1e-5,
+        temperature=1.0,
+        label_temperature=1.0,
+        first_clusters=2048,
+        pseudo_labels=3,
+        label_negatives=4 * 8,
+        other_labels=0,
+        fine_tune_steps=2_000,
+        fine_tune_alone=True,
     )
+
+
+def test_the_paper_s_way_with_a_tiny_transformer(static: EncoderConfig, tiny_folder: Path, tmp_path: Path) -> None:
+    """[CLS], a linear head, dot products: scores by hand, after saving and loading, and with labels that come later."""
+    assert static.kind == "static"  # for its environment only
+    settings = config.merge(
+        Maclr.presets["paper"],
+        {
+            "encoder": {"kind": str(tiny_folder), "max_tokens": 16},
+            "head": 24,
+            "label_tokens": 5,
+            "learn": {"steps": 2, "batch_size": 8, "lr": 0.01, "first_clusters": 2, "fine_tune_steps": 1},
+        },
+    )
+    data = DATA.with_pairs(pairs_from_lists([[i % 10] for i in range(len(DATA))], len(LABELS)))
+    method = everylabel.method("maclr", **settings).fit(data)
+    module = method.tower_.encoder.module
+    texts = ["the fish of the sea", "law law tax"]
+    with torch.inference_mode():
+        states = module.hidden(module.pad(method.tower_.encoder.tokenize(texts)))[:, 0]
+        documents = module.heads[1].linear(states).numpy()
+        of_labels = [[label.name, *label.alternatives] for label in LABELS]
+        products = np.stack(
+            [
+                (documents @ module(method.tower_.encoder.tokenize(own, 3)).numpy().T).max(axis=1)  # and two special
+                for own in of_labels
+            ],
+            axis=1,
+        )
+    assert documents.shape == (2, 24)
+    assert np.abs(np.linalg.norm(documents, axis=1) - 1).min() > 0.1
+    found = method.rank(texts, 10)
+    np.testing.assert_array_equal(found.ids, np.argsort(-products, axis=1))
+    lengths = np.linalg.norm(documents, axis=1, keepdims=True) * method.tower_.longest
+    np.testing.assert_allclose(found.scores, -np.sort(-(1 + products / lengths) / 2, axis=1), atol=1e-5)
+    similar = method.tower_.similar(Views.of(texts), float(np.sort(products[0])[6:8].mean()), 10)
+    assert (similar.ids[0] >= 0).sum() == 3
+    method.save(tmp_path / "model")
+    loaded = everylabel.load(Path(shutil.copytree(tmp_path / "model", tmp_path / "copy")))
+    np.testing.assert_array_equal(loaded.rank(texts, 10).scores, found.scores)
+    loaded.add_labels([Label("later", "fish")])
+    later = loaded.rank(texts, 11)
+    place = {label: rank for rank, label in enumerate(later.ids[0].tolist())}
+    assert later.scores[0, place[10]] == pytest.approx(found.scores[0, found.ids[0].tolist().index(0)], abs=1e-5)
 
 
 def test_what_the_siblings_are() -> None:
@@ -161,8 +225,44 @@ def test_what_the_siblings_are() -> None:
         ({"first_clusters": 0}, "learn.first_clusters must be at least 1"),
         ({"label_negatives": 0}, "learn.label_negatives must be at least 1"),
         ({"lr": -1.0}, "learn.lr must be above 0; got -1.0"),
+        ({"temperature": 0.0}, "learn.temperature must be above 0; got 0.0"),
+        ({"label_temperature": -1.0}, "learn.label_temperature must be above 0"),
+        ({"fine_tune_steps": 0}, "learn.fine_tune_steps must be at least 1"),
+        ({"other_labels": -1}, "learn.other_labels must be at least 0"),
     ],
 )
 def test_settings_that_cannot_work(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         Maclr(learn=SelfSupervision(**settings)).fit(DATA)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"head": 8}, "head is a new layer of a transformer that is trained"),
+        ({"head": 8, "encoder": EncoderConfig(kind="minilm", trainable=False)}, "head is a new layer"),
+        ({"head": -1}, "head must be from 0"),
+        ({"label_tokens": 3}, "label_tokens must be at least 4; got 3"),
+        ({"similarity": "dot", "encoder": EncoderConfig(passages="max")}, "similarity='dot' reads a text at once"),
+    ],
+)
+def test_ways_of_comparing_that_cannot_work(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Maclr(**settings).fit(DATA)
+
+
+def test_dot_products_of_static_embeddings(static: EncoderConfig) -> None:
+    method = fitted(Ict, static, steps=1)
+    dot = Ict(encoder=static, similarity="dot", center=False, learn=method.learn).fit(DATA)
+    encoder = dot.tower_.encoder
+    plain = encoder.encode_tokens(encoder.tokenize(NAMES), unit=False)
+    assert np.ptp(np.linalg.norm(plain, axis=1)) > 0.01
+    found = dot.rank(["fish and law"], 10)
+    document = encoder.encode_tokens(encoder.tokenize(["fish and law"]), unit=False)
+    best = [
+        float(
+            (document @ encoder.encode_tokens(encoder.tokenize([label.name, *label.alternatives]), unit=False).T).max()
+        )
+        for label in LABELS
+    ]
+    np.testing.assert_array_equal(found.ids[0], np.argsort(-np.array(best), kind="stable"))

@@ -85,6 +85,55 @@ def test_stage_two_s_mask_marks_a_document_s_own_pseudo_labels(
     assert len(seen) == len(DATA)
 
 
+def test_the_encoder_s_pseudo_labels_may_have_to_be_above_a_cosine(
+    learner: New, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The top 1 of each view, the encoder's where it is sure: as the authors' code, beside the paper's top 3."""
+    runs = Runs(monkeypatch)
+    made = learner(pseudo_labels=1, pseudo_encoder=True)
+    found = made.tower.index_labels(LABELS, "exact").rank(Views.of(DATA.documents), 1)
+    cosines = 2 * found.scores[:, 0] - 1
+    least = float(np.sort(cosines)[len(cosines) // 2])
+    made = learner(pseudo_labels=1, pseudo_encoder=True, pseudo_least=least, batch_size=24)
+    made.stage_two(MatchConfig(language="none"))
+    (pairs,) = runs.batches["stage-2"](0, rng()).pairs.values()
+    kept = {DATA.documents.full_texts[i].replace("\n", " ") for i in np.flatnonzero(cosines > least)}
+    assert set(texts_in(pairs.x, made)) == kept
+    assert 0 < len(kept) < len(DATA)
+    assert (pairs.mask.sum(axis=1) == 1).all()
+
+
+@pytest.mark.parametrize("n_others", [0, 256])
+def test_random_labels_beside_a_batch_s_own_only_when_asked(
+    learner: New, monkeypatch: pytest.MonkeyPatch, n_others: int
+) -> None:
+    runs = Runs(monkeypatch)
+    made = learner(pseudo_labels=1, pseudo_tfidf=True, other_labels=n_others, batch_size=2)
+    made.stage_two(MatchConfig(language="none"))
+    (pairs,) = runs.batches["stage-2"](0, rng()).pairs.values()
+    assert bool(pairs.mask.any(axis=0).all()) == (n_others == 0)
+
+
+def test_fine_tuning_alone_has_its_own_steps_and_the_labels_of_its_batch(
+    learner: New, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = {}
+    runs = Runs(monkeypatch)
+    usual = runs.run
+
+    def run(name: str, given: Any, n_steps: int, share: float = 1.0) -> None:
+        steps[name] = n_steps
+        usual(name, given, n_steps, share)
+
+    monkeypatch.setattr(Learner, "run", staticmethod(run))
+    made = learner(batch_size=2, fine_tune_steps=9, fine_tune_alone=True)
+    made.before = lambda *_: Batch({})
+    made.fine_tune(pairs_from_lists([[3], [7], [9]] + [[]] * (len(DATA) - 3), len(LABELS)))
+    (pairs,) = runs.batches["fine-tuning"](0, rng()).pairs.values()
+    assert steps == {"fine-tuning": 9}
+    assert pairs.mask.shape == (2, 2)
+
+
 def test_pseudo_labels_only_when_asked(learner: New, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = Runs(monkeypatch)
     learner().stage_two(MatchConfig())
@@ -189,7 +238,42 @@ def test_the_first_number_of_clusters(learner: New, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("everylabel.methods.maclr.selfsup.spherical_kmeans", kmeans)
     for settings in ({}, {"batch_size": 8}, {"batch_size": 256}, {"batch_size": 2}, {"first_clusters": 5}):
         stage_one(learner(clustering=True, **settings), 40).update(0, rng())
-    assert asked == [2, 2, 3, 1, 5]  # batch_size^2 / 32, at least 8 documents each, at least one
+    assert asked == [2, 2, 2, 2, 5]  # rows of a batch / 16, at least two
+
+
+@pytest.mark.parametrize("batch_size", [8, 32, 64, 256])
+def test_a_row_has_3_to_16_positives_more_than_its_own(learner: New, batch_size: int) -> None:
+    """In the first clusters, if they were of one size."""
+    texts = [f"{one} {other} of the {third}" for one in NAMES for other in NAMES for third in NAMES[:4]]
+    data = Dataset(Documents.of(texts), LABELS)
+    stage = stage_one(learner(data, clustering=True, batch_size=batch_size), 100)
+    assert 3 <= batch_size / stage.first_clusters - 1 <= 16
+
+
+@pytest.mark.parametrize("total", [1, 3, 7, 19, 20, 39, 41, 100, 999])
+def test_the_schedule_is_the_paper_s_for_any_number_of_steps(
+    learner: New, monkeypatch: pytest.MonkeyPatch, total: int
+) -> None:
+    """Algorithm 1 with T_K = 10,000 and T_update = 5,000 of 100,000 steps, at the same share of all steps."""
+    asked: dict[int, int] = {}
+
+    def kmeans(_vectors: Any, n_clusters: int, _rng: Any) -> Any:
+        asked[number] = n_clusters
+        return np.zeros(24, np.int32)
+
+    monkeypatch.setattr("everylabel.methods.maclr.selfsup.spherical_kmeans", kmeans)
+    stage = stage_one(learner(clustering=True, first_clusters=1), total)
+    for number in range(total):
+        stage.update(number, rng())
+        of_paper = number / total * 100_000
+        own_cluster = len(set(stage.clusters.tolist())) == 24
+        assert own_cluster == (of_paper >= 50_000)
+    expected: dict[int, int] = {}
+    for k in range(10):  # the first step at or after each of the paper's clusterings
+        first = next((n for n in range(total) if n / total * 100_000 >= 5_000 * k - 1e-6), total)
+        if first / total < 0.5:
+            expected[first] = 1 << int(first / total * 10 + 1e-9)
+    assert asked == {number: min(n, 24) for number, n in expected.items()}
 
 
 def test_documents_of_one_cluster_are_positives(learner: New) -> None:

@@ -18,13 +18,9 @@ from everylabel.encoders.base import EncoderConfig
 from everylabel.encoders.build import load_encoder
 from everylabel.errors import ConfigError, DataError, NotFittedError
 from everylabel.methods.maclr.semantic import Semantic
-from everylabel.methods.xml0.fusion import (
-    Conse,
-    LabelFusion,
-    Xml0,
-    best_of_doubles,
-    rehearsal_of,
-)
+from everylabel.methods.xml0.fusion import Xml0
+from everylabel.methods.xml0.rehearsal import NO_REHEARSAL, THRESHOLDS, Trial, best_of_doubles, rehearsal_of
+from everylabel.methods.xml0.variants import Conse, LabelFusion
 from everylabel.methods.xml0.zero_shot import Candidates, Predicted, Scores, best_weight, squashed
 from everylabel.metrics.ranking import restrict
 from everylabel.text.views import Views
@@ -262,7 +258,7 @@ def test_any_base(base: str, lexical: EncoderConfig, tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.ids, found.ids)
     np.testing.assert_array_equal(again.scores, found.scores)
     assert loaded.explain(THREE, LABELS[8].id) == method.explain(THREE, LABELS[8].id)
-    assert loaded.weight_ == method.weight_
+    assert loaded.chosen_.weight == method.chosen_.weight
 
 
 @pytest.mark.parametrize(("base", "more"), [("classifier", {"classify": {"steps": 20}}), ("semantic", {})])
@@ -304,7 +300,7 @@ def test_unchanged_by_the_order_of_documents_and_labels(lexical: EncoderConfig) 
     rows, columns = rng.permutation(len(DATA)), rng.permutation(len(LABELS))
     other = Dataset(DATA.documents.subset(rows), LABELS.subset(columns), DATA.required_pairs[rows][:, columns])
     one, two = (Xml0(encoder=lexical, label_encoder="", base="svm").fit(data) for data in (DATA, other))
-    assert one.weight_ == two.weight_
+    assert one.chosen_.weight == two.chosen_.weight
     texts = [THREE, "wine and milk", "trade of fish"]
     first, second = one.rank(texts, len(NAMES)), two.rank(texts, len(NAMES))
     by_label, others = np.zeros((2, *first.ids.shape))
@@ -336,11 +332,134 @@ def test_hidden_labels_are_found_again(lexical: EncoderConfig) -> None:
 def test_very_few_data(lexical: EncoderConfig) -> None:
     data = Dataset(Documents.of(["fish"]), LABELS, pairs_from_lists([[0]], len(LABELS)))
     method = Xml0(encoder=lexical, label_encoder="", base="knn", base_settings={"tfidf": {"max_df": 1.0}}).fit(data)
-    assert method.weight_ == 0.5
+    assert method.chosen_.weight == 0.5
     assert method.base_.calibration_ is None
     found = method.rank(["fish"], 20)
     assert names_of(found)[0] == "fish"
     assert len(names_of(found)) == len(NAMES)
+
+
+# --- a base that is there already
+
+
+def unfittable(monkeypatch: pytest.MonkeyPatch, *classes: Any) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise AssertionError("nothing of the base is fitted")
+
+    for cls in classes:
+        monkeypatch.setattr(cls, "_fit", fail)
+
+
+def test_a_fitted_base_stays_as_it_is(lexical: EncoderConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By itself and by its folder; the labels of the dataset that it does not know come after its own."""
+    known = LABELS.subset(range(8))
+    base = everylabel.method("svm").fit(Dataset(DATA.documents, known, DATA.required_pairs[:, :8]))
+    base.save(tmp_path / "base")
+    expected = base.rank([THREE], 8)
+    unfittable(monkeypatch, type(base))
+    settings: dict[str, Any] = {"encoder": lexical, "label_encoder": "", "weight": 0.5}
+    for data in (DATA.without_pairs(), DATA):
+        method = Xml0(**settings).fit_on(base, data)
+        assert method.base_ is base.model_
+        assert [label.name for label in method.labels_] == NAMES
+        found = method.rank([THREE], 11)
+        seen = restrict(found, method.counts_ > 0, 8)
+        np.testing.assert_array_equal(seen.ids[0], expected.ids[0])
+        np.testing.assert_array_equal(seen.scores[0], expected.scores[0])
+        assert {8, 9, 10} <= set(found.ids[0].tolist())
+        by_folder = Xml0(base_model=str(tmp_path / "base"), **settings).fit(data)
+        np.testing.assert_array_equal(by_folder.rank([THREE], 11).scores, found.scores)
+        assert (by_folder.model_.base, by_folder.model_.base_model) == ("svm", "")
+        by_folder.save(tmp_path / "model", overwrite=True)
+        loaded = everylabel.load(tmp_path / "model")
+        np.testing.assert_array_equal(loaded.rank([THREE], 11).scores, found.scores)
+        loaded.add_labels([Label("new", "wine law")])
+        assert 11 in loaded.rank(["wine law"], 12).ids
+
+
+def test_documents_of_unseen_labels_choose_threshold_and_weight(lexical: EncoderConfig) -> None:
+    train, hidden = hold_out_labels(DATA, count=2, seed=1)
+    base = everylabel.method("svm").fit(train)
+    method = Xml0(encoder=lexical, label_encoder="", threshold=None).fit_on(base, DATA)
+    assert method.counts_[hidden].tolist() == [0, 0]
+    assert method.chosen_.threshold in THRESHOLDS
+    assert method.chosen_.worth is not NO_REHEARSAL
+    none = Xml0(encoder=lexical, label_encoder="", threshold=None).fit_on(base, train.without_pairs())
+    assert (none.chosen_.threshold, none.chosen_.weight, none.chosen_.worth) == (0.1, 0.5, NO_REHEARSAL)
+
+
+def test_the_best_threshold_is_taken() -> None:
+    """fish and sea at 0.3 and 0.25, tax at 0.15: at 0.2 the union of two is found, at 0.1 that of three."""
+    axes = np.eye(4)
+    rows = np.stack([*axes, (axes[0] + axes[1]) / np.sqrt(2), axes[:3].sum(axis=0) / np.sqrt(3)]).astype(np.float32)
+    candidates = Candidates(Likeness(np.zeros(6)), rows, np.arange(4), np.array([4, 5]))  # type: ignore[arg-type]
+    found = Ranking(np.array([[0, 1, 2]], np.int32), np.array([[0.3, 0.25, 0.15]], np.float32))
+    for right, expected in ((0, {0.2}), (1, {0.01, 0.05, 0.1})):
+        trial = Trial(candidates, Views.of(["text"]), found, pairs_from_lists([[right]], 2))
+        chosen = trial.choose(None, 1.0, "full", 10, 0)
+        assert chosen.threshold in expected
+        assert chosen.weight == 1.0
+        assert trial.choose(0.3, 1.0, "full", 10, 0).threshold == 0.3
+
+
+def test_a_ranking_of_another_system(lexical: EncoderConfig) -> None:
+    base = everylabel.method("svm").fit(DATA)
+    method = Xml0(encoder=lexical, label_encoder="", weight=0.5).fit_on(base, DATA)
+    texts = [THREE, TEXTS[9], ""]
+    np.testing.assert_array_equal(
+        method.rank_with(texts, base.rank(texts, 11), 11).scores, method.rank(texts, 11).scores
+    )
+    other = Ranking(
+        np.array([[6, 9], [0, -1], [0, 1]], np.int32), np.array([[0.9, 0.8], [0.7, -np.inf], [0.5, 0.4]], np.float32)
+    )
+    found = method.rank_with(texts, other, 11)
+    assert found.ids[0].tolist().count(9) == 1
+    assert {label for label in found.ids[0].tolist() if 0 <= label < 8} == {6}
+    assert (found.ids[2] < 0).all()  # a text that says nothing
+    with pytest.raises(DataError, match="a ranking of 2 texts by labels of this vocabulary"):
+        method.rank_with(texts[:2], other)
+
+
+def test_fusion_alone_says_nothing_where_no_label_passes_the_threshold(lexical: EncoderConfig) -> None:
+    """It ranked all unseen labels by their ids."""
+    for cls in (LabelFusion, Conse):
+        method = cls(encoder=lexical, label_encoder="", base="svm", threshold=0.1).fit(DATA)
+        unsure = Ranking(np.array([[2, 3]], np.int32), np.array([[0.05, 0.04]], np.float32))
+        sure = Ranking(unsure.ids, 10 * unsure.scores)
+        assert [int((method.rank_with([THREE], seen, 11).ids >= 8).sum()) for seen in (unsure, sure)] == [0, 3]
+        assert (replace_candidates(method).rank_with([THREE], unsure, 3).ids == -1).all()
+
+
+def replace_candidates(method: Any) -> Any:
+    """The same model, which ranks unseen labels alone."""
+    model = method.model_._copy()
+    model.candidates = "unseen"
+    return model
+
+
+def test_the_encoder_learns_from_seen_pairs_when_it_is_told_to(static: EncoderConfig, tmp_path: Path) -> None:
+    plain, tuned = (
+        Xml0(encoder=static, label_encoder="", base="knn", fine_tune_steps=steps).fit(DATA) for steps in (0, 3)
+    )
+    vectors = [method.candidates_.tower.encoder.encode(NAMES) for method in (plain, tuned)]
+    assert np.abs(vectors[0] - vectors[1]).max() > 1e-3
+    np.testing.assert_allclose(tuned.candidates_.vectors, vectors[1], atol=1e-5)
+    tuned.save(tmp_path / "model")
+    again = everylabel.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.rank([THREE], 5).scores, tuned.rank([THREE], 5).scores)
+
+
+def test_the_paper_s_settings() -> None:
+    """Section IV: AttentionXML, all-MiniLM-L6-v2, two million pairs; unseen labels alone are ranked."""
+    paper: Any = everylabel.method("xml0", **Xml0.presets["paper"])
+    paper.check()
+    assert (paper.base, paper.encoder.kind, paper.candidates, paper.threshold) == (
+        "attentionxml",
+        "minilm",
+        "unseen",
+        None,
+    )
+    assert paper.fine_tune_steps * 256 == pytest.approx(2_000_000, rel=0.001)
 
 
 # --- what is refused
@@ -374,6 +493,7 @@ def test_a_base_that_cannot_be(settings: dict[str, Any], message: str) -> None:
         ({"cap": 63, "search": "greedy"}, "cap must be from 1 to 62"),
         ({"threshold": 1.5}, "threshold is a probability"),
         ({"weight": -0.1}, "weight must be from 0 to 1"),
+        ({"fine_tune_steps": -1}, "fine_tune_steps must be 0"),
         ({"base_settings": {"leaf_size": 1}}, "leaf_size and arity must be at least 2"),
         ({"encoder": EncoderConfig(lexical=-1)}, "encoder.lexical"),
     ],
@@ -391,3 +511,9 @@ def test_what_cannot_be_explained(lexical: EncoderConfig) -> None:
         method.explain(THREE, "nothing")
     with pytest.raises(DataError, match="is a label with 31 training documents"):
         method.explain(THREE, LABELS[0].id)
+
+
+def test_a_base_of_the_same_kind_is_refused(lexical: EncoderConfig) -> None:
+    method = LabelFusion(encoder=lexical, label_encoder="", base="knn").fit(DATA)
+    with pytest.raises(ConfigError, match="got 'label-fusion'"):
+        Xml0(encoder=lexical).fit_on(method, DATA)

@@ -22,6 +22,7 @@ from everylabel.train.clusters import spherical_kmeans
 from everylabel.train.loop import Group, train
 from everylabel.train.losses import info_nce, label_regularisation, supervised_contrastive
 from everylabel.types import Csr, FloatArray, IntArray, LongArray
+from everylabel.vectors import unit_rows
 
 if TYPE_CHECKING:
     from everylabel.index.build import IndexKind
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
 EPOCHS, FEWEST, MOST = 10, 30, 20_000  # of a stage: passes over the documents, and the bounds of its steps
 SEGMENT_WORDS = (40, 80)  # RTS
 STATIC_LR, TRANSFORMER_LR = 0.1, 2e-5
-TEMPERATURE = 0.05  # of cosines
+TEMPERATURE = {"cosine": 0.05, "dot": 1.0}
+MORE_POSITIVES = 16  # of a row, in the first clusters
+DOUBLINGS, CLUSTERINGS = 10, 20  # in all steps; the paper's 10,000 and 5,000 of 100,000 steps
 CHUNK = 512
 
 
@@ -59,20 +62,21 @@ def learned_tower(
     seed: int,
     *,
     match: MatchConfig | None = None,
-    center: bool = True,
     index: IndexKind = "auto",
     run: Run = QUIET,
+    **how: Any,
 ) -> Tower:
     """The encoder after both stages, and after fine-tuning where there are pairs; its labels are not in the index yet.
 
-    An encoder that is not trainable is the pretrained one. `match` is that of the TF-IDF view.
+    An encoder that is not trainable is the pretrained one. `match`: of the TF-IDF view; `how`: as in `Tower.load`.
     """
     ordered = in_order_of_ids(dataset)
     views = Views.in_run(dataset.documents, run).taken(np.argsort(ranks(dataset.documents.ids)))
-    tower = Tower.load(encoder, views, ordered.labels, seed, center=center, run=run)
+    tower = Tower.load(encoder, views, ordered.labels, seed, run=run, **{"center": True, **how})
     if encoder.trainable:
         learner = Learner(learn, tower, ordered, views, seed, index, run)
-        learner.stage_one()
+        if learn.task != "none":
+            learner.stage_one()
         learner.stage_two(match or MatchConfig())
         if ordered.pairs is not None and ordered.pairs.nnz:
             learner.fine_tune(ordered.pairs)
@@ -94,9 +98,10 @@ class Learner:
     ) -> None:
         self.config, self.tower, self.dataset, self.views = config, tower, dataset, views
         self.seed, self.index, self.progress = seed, index, run
-        self.towers = Towers(tower.encoder.module, tower.mean)
+        self.towers = Towers(tower.encoder.module, tower.mean, unit=tower.similarity == "cosine")
+        self.temperature = config.temperature or TEMPERATURE[tower.similarity]
         texts, self.owners = label_texts(dataset.labels)
-        self.label_tokens = tower.encoder.tokenize(texts, run=run)
+        self.label_tokens = tower.encoder.tokenize(texts, tower.label_limit, run=run)
         self.first_text = np.searchsorted(self.owners, np.arange(len(dataset.labels) + 1))
         self.before: Callable[[int, np.random.Generator], Batch] | None = None  # batches of the stage before
 
@@ -124,16 +129,19 @@ class Learner:
             views.append(matcher.rank(self.views, config.pseudo_labels).ids)
         if config.pseudo_encoder:
             self.tower.index_labels(self.dataset.labels, self.index)
-            views.append(self.tower.rank(self.views, config.pseudo_labels).ids)
+            least = -np.inf if config.pseudo_least is None else config.pseudo_least
+            views.append(self.tower.similar(self.views, least, config.pseudo_labels).ids)
         if views:
             every = np.arange(len(self.dataset.labels))
             self.learn_pairs("stage-2", *_pairs_of(np.concatenate(views, axis=1)), every, share=1.0)
 
     def fine_tune(self, pairs: Csr) -> None:
-        """Eq. 3 on labelled documents, at half the learning rate, while what was learned before is trained on.
+        """Eq. 3 on labelled documents, at half the learning rate, while what was learned before is trained on, too.
 
         Only labels that have pairs are negatives here: of the others nobody knows whether they are true.
         """
+        if self.config.fine_tune_alone:
+            self.before = None
         known = np.flatnonzero(np.bincount(pairs.indices, minlength=len(self.dataset.labels)))
         self.learn_pairs("fine-tuning", np.asarray(pairs.indptr, np.int64), pairs.indices, known, share=0.5)
 
@@ -145,11 +153,15 @@ class Learner:
             return
         tokens = self.views.tokens(self.tower.encoder, self.progress).take(rows)
         steps, before = self.steps(len(rows)), self.before if share < 1 else None
+        if share < 1 and self.config.fine_tune_steps is not None:
+            steps = self.config.fine_tune_steps
+
+        n_others = 0 if before is None and share < 1 and self.config.fine_tune_alone else self.config.other_labels
 
         def batches(number: int, rng: np.random.Generator) -> Batch:
             at = epoch_rows(len(rows), self.config.batch_size, number, self.seed)
             own = [labels[indptr[rows[i]] : indptr[rows[i] + 1]] for i in at]
-            random = others[rng.integers(len(others), size=self.config.label_negatives)]
+            random = others[rng.integers(len(others), size=n_others)]
             columns = np.unique(np.concatenate([*own, random])).astype(np.int32)
             mask = np.zeros((len(at), len(columns)), bool)
             where = np.searchsorted(columns, np.concatenate(own))
@@ -184,12 +196,13 @@ class Learner:
             x = towers.documents(pairs.x) if pairs.x_is_document else towers.labels(pairs.x)
             y = towers.documents(pairs.y) if pairs.y_is_document else towers.labels(pairs.y)
             if pairs.mask is None:
-                losses[name] = info_nce(x, y, TEMPERATURE)
+                losses[name] = info_nce(x, y, self.temperature)
             else:
-                losses[name] = supervised_contrastive(x, y, pairs.mask, TEMPERATURE)
+                losses[name] = supervised_contrastive(x, y, pairs.mask, self.temperature)
             if batch.labels is not None and "labels" not in losses:  # of the first kind of pairs, whose x are documents
-                twin, labels = towers.documents(pairs.x), towers.labels(batch.labels)
-                losses["labels"] = label_regularisation(x, twin, labels, TEMPERATURE)
+                twins, labels = towers.documents(pairs.x), towers.labels(batch.labels)
+                temperature = self.config.label_temperature
+                losses["labels"] = label_regularisation(x, twins, labels, temperature, pairs.mask)
         return losses
 
     def steps(self, n: int) -> int:
@@ -249,15 +262,21 @@ class StageOne:
         }
 
     def update(self, number: int, rng: np.random.Generator) -> None:
-        """Algorithm 1: K doubles every tenth of the steps, clusters are made anew every twentieth, until the half."""
-        every = max(1, self.total // 20)
-        if number >= self.total // 2:
+        """Algorithm 1: K doubles every tenth of the steps, clusters are made anew every twentieth, until the half.
+
+        By shares of the steps, not by whole numbers of them: K is never above 16 x K0, however few steps there are.
+        """
+        if 2 * number >= self.total:
             self.clusters = np.arange(len(self.corpus), dtype=np.int32)
-        elif number % every == 0:
-            config = self.learner.config
-            first = config.first_clusters or min(config.batch_size**2 // 32, len(self.corpus) // 8)
-            n_clusters = min(max(first, 1) << (number // (2 * every)), len(self.corpus))
-            self.clusters = spherical_kmeans(self.vectors(), n_clusters, rng)
+        elif number == 0 or number * CLUSTERINGS // self.total > (number - 1) * CLUSTERINGS // self.total:
+            n_clusters = self.first_clusters << (number * DOUBLINGS // self.total)
+            self.clusters = spherical_kmeans(self.vectors(), min(n_clusters, len(self.corpus)), rng)
+
+    @property
+    def first_clusters(self) -> int:
+        """K0: with K clusters of one size a row of a batch has batch / K positives more than its own."""
+        config = self.learner.config
+        return config.first_clusters or max(2, min(config.batch_size, len(self.corpus)) // MORE_POSITIVES)
 
     def vectors(self) -> FloatArray:
         towers, tokens = self.learner.towers, self.corpus.tokens
@@ -267,7 +286,7 @@ class StageOne:
         with torch.inference_mode(), progress.task("clusters", tokens.n_rows) as advance:
             for first in range(0, tokens.n_rows, CHUNK):
                 rows = np.arange(first, min(first + CHUNK, tokens.n_rows))
-                parts.append(towers.documents(tokens.take(rows)).cpu().numpy())
+                parts.append(unit_rows(towers.documents(tokens.take(rows)).cpu().numpy()))
                 advance(len(rows))
         return np.concatenate(parts)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from everylabel.data.dataset import Dataset, LabelSet
 from everylabel.encoders.base import EncoderConfig
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 @method("semantic", "labels near the document in the space of a pretrained encoder, which stays as it is")
 class Semantic(Method):
-    """Score = (1 + cosine) / 2 of the centred document's vector and the nearest of the label's texts."""
+    """Score = (1 + cosine) / 2 of the centred document's vector and the nearest of the label's texts.
+
+    With the dot product: (1 + product / (length of the document's vector x that of the longest label's)) / 2.
+    """
 
     traits = replace(
         TEXTS_ONLY, why="label texts matched by meaning", needs_torch=True, worth=40, worth_alone=20, reads_sentences=40
@@ -29,6 +32,7 @@ class Semantic(Method):
 
     encoder: EncoderConfig = field(default_factory=EncoderConfig)
     center: bool = True  # take away what all documents have in common; False: the plain encoder, as in the papers
+    similarity: Literal["cosine", "dot"] = "cosine"  # "dot": vectors as they come, for an encoder that was trained so
     index: IndexKind = "auto"
 
     @classmethod
@@ -40,13 +44,22 @@ class Semantic(Method):
         return encoder_for(facts, lexical=256 if facts.many_labels else 768)
 
     def check(self) -> None:
+        from everylabel.methods.tower import check_tower
+
         self.encoder.check()
+        check_tower(self.encoder, self.similarity, **self._reading)
+
+    @property
+    def _reading(self) -> dict[str, Any]:
+        """What else a tower is made of."""
+        return {"head": 0, "label_tokens": None}
 
     def _fit(self, dataset: Dataset, run: Run) -> None:
         from everylabel.methods.tower import Tower
 
         views = Views.in_run(dataset.documents, run)
-        tower = Tower.load(self.encoder, views, dataset.labels, self.random_state, center=self.center, run=run)
+        how: dict[str, Any] = {"center": self.center, "similarity": self.similarity}
+        tower = Tower.load(self.encoder, views, dataset.labels, self.random_state, run=run, **how)
         self.tower_: Tower = tower.index_labels(dataset.labels, self.index)
 
     def _rank(self, views: Views, k: int) -> Ranking:
@@ -61,7 +74,8 @@ class Semantic(Method):
     def _restore(self, state: State) -> None:
         from everylabel.methods.tower import Tower
 
-        self.tower_ = Tower.restore(self.encoder, "tower", state)
+        label_tokens = self._reading["label_tokens"]
+        self.tower_ = Tower.restore(self.encoder, "tower", state, self.similarity, label_tokens)
 
     def _check_contents(self, n_labels: int) -> None:
         self.tower_.check(n_labels)

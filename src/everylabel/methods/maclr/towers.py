@@ -10,16 +10,18 @@ from everylabel.types import FloatArray
 
 
 class Towers(nn.Module):
-    """Unit vectors of documents (centred) and of labels, by the same encoder."""
+    """Vectors of documents (centred) and of labels, by the same encoder; of length 1, or as it gives them."""
 
-    def __init__(self, encoder: nn.Module, mean: FloatArray) -> None:
+    def __init__(self, encoder: nn.Module, mean: FloatArray, *, unit: bool = True) -> None:
         super().__init__()
-        self.encoder = encoder
+        self.encoder, self.unit = encoder, unit
         self.mean: Tensor
         self.register_buffer("mean", torch.from_numpy(mean))
 
     def labels(self, tokens: Tokens) -> Tensor:
-        return nn.functional.normalize(self.encoder(tokens), dim=1)
+        found: Tensor = self.encoder(tokens)
+        return nn.functional.normalize(found, dim=1) if self.unit else found
 
     def documents(self, tokens: Tokens) -> Tensor:
-        return nn.functional.normalize(self.labels(tokens) - self.mean, dim=1)
+        found = self.labels(tokens) - self.mean
+        return nn.functional.normalize(found, dim=1) if self.unit else found

@@ -1,4 +1,4 @@
-"""XML0: labels that nobody has used yet, from any fitted classifier; and `label-fusion` and `conse`, parts of it.
+"""XML0: labels that nobody has used yet, from any fitted classifier. `label-fusion` and `conse`: variants.py.
 
 "Leveraging Pre-Trained Extreme Multi-Label Classifiers for Zero-Shot Learning". A classifier gives a document seen
 labels with probabilities. Every subset of them has a vector, the sum of probability x label embedding; an unseen
@@ -6,10 +6,15 @@ label's fusion score is its best cosine with any of them (Algorithm 1). Its seco
 label, and both are mixed. `label-fusion` is the first alone, `conse` the same with the one full subset ("Zero-Shot
 Learning by Convex Combination of Semantic Embeddings"), `semantic` the second.
 
-Slip of the paper: fine-tuning is said to minimise the cosine of matching pairs. Here the encoder stays as it is.
+The paper's base is a classifier that is there already: `fit_on(model, dataset)`, or `base_model` (its folder), fits
+nothing of it; `rank_with` takes what any other system says of the seen labels, as a ranking with probabilities. `fit`
+fits the base too, twice: once for a rehearsal.
+
+Slip of the paper: fine-tuning is said to minimise the cosine of matching pairs. With `fine_tune_steps` it is raised, by
+eq. 3 of MACLR (maclr/selfsup.py) on pairs of seen labels; 0 leaves the encoder as it is.
 Not stated, and what is done:
-- The threshold is 0.1 on calibrated probabilities, for at most `cap` labels. Where no label passes it, fusion has no
-  say: the document's own likeness decides alone.
+- The threshold is 0.1 on calibrated probabilities, or chosen by a rehearsal, for at most `cap` labels. Where no label
+  passes it, fusion has no say: the document's own likeness decides alone; fusion alone ranks no unseen label then.
 - Both scores are normalised per document before they are mixed (zero_shot.py).
 - The weight is chosen in a rehearsal: a share of the documents is held out, a share of the seen labels is hidden from
   the base, and nDCG@5 of the hidden labels among all unseen ones decides, the rare ones before the frequent ones,
@@ -23,49 +28,54 @@ Deviations:
 - A label has one vector for fusion, the mean of its texts', by an encoder of its own (`label_encoder`): label texts are
   short, so a transformer is affordable for them, and knows better which labels are alike. Likeness is `semantic`:
   documents are centred, the best of a label's texts counts.
-Cost: two fits of the base and one encoding of the label texts by each encoder; a document: subsets.py.
+Cost: two fits of the base (`fit_on`: none), one encoding of the label texts by each encoder; a document: subsets.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
 from everylabel import checks, config
-from everylabel.data.dataset import Dataset, Documents, LabelSet, contains
-from everylabel.data.splits import hold_out_labels, of_labels, sample_by_id
+from everylabel.data.dataset import Dataset, Documents, LabelSet, pairs_in
+from everylabel.data.splits import of_labels, sample_by_id
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError, DataError
 from everylabel.methods.base import Method, State
-from everylabel.methods.calibrate import CALIBRATION_DEPTH, Calibration
+from everylabel.methods.calibrate import Calibration
 from everylabel.methods.evidence import Clue
 from everylabel.methods.facts import FEW_DOCUMENTS, MANY_LABELS, Facts, Work, encoder_for
+from everylabel.methods.maclr.maclr import SelfSupervision
 from everylabel.methods.traits import PAIRS_AND_TEXTS, method
 from everylabel.methods.vocabulary import rank_visible
-from everylabel.methods.xml0.subsets import MOST, MOST_EXHAUSTIVE, Loss, SearchKind, is_member, loss_of_greedy
-from everylabel.methods.xml0.zero_shot import (
-    YARDSTICK,
-    Candidates,
-    Predicted,
-    Scores,
-    best_weight,
-    label_vectors,
-    squashed,
+from everylabel.methods.xml0.rehearsal import (
+    MOST_HELD,
+    MOST_HIDDEN,
+    Chosen,
+    Trial,
+    best_labels,
+    ranked_of,
+    rehearsal_of,
 )
+from everylabel.methods.xml0.subsets import MOST, MOST_EXHAUSTIVE, Loss, SearchKind, loss_of_greedy
+from everylabel.methods.xml0.zero_shot import YARDSTICK, Candidates, Predicted, label_vectors
 from everylabel.registry import method_class
-from everylabel.run import Run
+from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.text.matching import require_texts
 from everylabel.text.views import Views
 from everylabel.types import LongArray, Ranking
 
+if TYPE_CHECKING:
+    from everylabel.methods.tower import Tower
+
 HELD_SHARE, HIDDEN_SHARE = 0.2, 0.2  # of the labelled documents and of the seen labels, in the rehearsal
-MOST_HELD, MOST_HIDDEN = 4_000, 1_000  # documents and labels of the rehearsal
-NO_REHEARSAL = Calibration(np.array([0.0, 1.0]), np.array([0.0, 0.5]))  # too few data: half of the score
+Builder: TypeAlias = Callable[[LongArray], Candidates]
+GIVEN = "."  # in the place of a folder: a fitted method is there
 _CHUNK, _CELLS = 256, 1 << 22  # documents and scores that are there at a time: some 100 MB
 
 
@@ -79,7 +89,26 @@ class Reason(NamedTuple):
 
 @method("xml0", "an add-on to any method: labels without documents, from the labels that it finds and from the text")
 class Xml0(Method):
-    """Seen labels by the base, unseen ones by what the base says and by their texts. See the file for the cost."""
+    """Seen labels by the base, unseen ones by what the base says and by their texts. See the file for the cost.
+
+    preset="paper": AttentionXML as the base (take one that is fitted: `base_model`), all-MiniLM-L6-v2 for documents and
+    labels, fine-tuned on 2,000,000 pairs of seen labels, unseen labels alone are ranked, the threshold is chosen.
+    Deviations: the file above; and of the fine-tuning's batches the paper says nothing, here they are of 256 documents.
+    """
+
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "paper": {
+            "base": "attentionxml",
+            "base_settings": {},
+            "encoder": {"kind": "minilm", "lexical": 0},
+            "label_encoder": "",
+            "fine_tune_steps": 2_000_000 // 256,
+            "center": False,
+            "threshold": None,
+            "search": "exhaustive",
+            "candidates": "unseen",
+        }
+    }
 
     traits = replace(
         PAIRS_AND_TEXTS,
@@ -96,7 +125,10 @@ class Xml0(Method):
     base_settings: dict[str, Any] = field(default_factory=dict)  # of that method: --set base_settings.leaf_size=100
     encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(lexical=768))
     label_encoder: str = "minilm"  # of labels in fusion: a transformer's name or folder; "": `encoder`, fast for many
-    threshold: float = 0.1  # probability above which a seen label takes part
+    base_model: str = ""  # folder of a fitted model that is the base as it is; then `base` and its settings are its own
+    fine_tune_steps: int = 0  # of `encoder`, on pairs of seen labels; 0: it stays as it is
+    center: bool = True  # take away what all documents have in common; False: as in the paper
+    threshold: float | None = 0.1  # probability above which a seen label takes part; None: chosen in the rehearsal
     cap: int = 10  # seen labels of a document that take part, at most
     search: SearchKind = "exhaustive"  # "greedy": faster, a little worse; "full": no search, as in ConSE
     weight: float | None = None  # of fusion, from 0 to 1; None: chosen in the rehearsal
@@ -125,8 +157,10 @@ class Xml0(Method):
         most = MOST_EXHAUSTIVE if self.search == "exhaustive" else MOST
         if not 1 <= self.cap <= most:
             raise ConfigError(f"cap must be from 1 to {most} with search={self.search!r}; got {self.cap}")
-        if not 0 <= self.threshold <= 1:
+        if self.threshold is not None and not 0 <= self.threshold <= 1:
             raise ConfigError(f"threshold is a probability, from 0 to 1; got {self.threshold}")
+        if self.fine_tune_steps < 0:
+            raise ConfigError(f"fine_tune_steps must be 0 (none) or more; got {self.fine_tune_steps}")
         if self.weight is not None and not 0 <= self.weight <= 1:
             raise ConfigError(f"weight must be from 0 to 1, or none to have it chosen; got {self.weight}")
 
@@ -147,17 +181,9 @@ class Xml0(Method):
 
     def _reasons(self, views: Views, at: int) -> list[Reason]:
         predicted = self._predicted(views)[0]
-        place = np.searchsorted(self.candidates_.pool, at)
-        _, cross = self.candidates_.products(predicted)
-        best = self.candidates_.best(predicted, self.search)
-        own = np.flatnonzero(is_member(best.members[[place]], len(cross))[:, 0])
-        parts = cross[own, place]
-        total = parts.sum()
-        shares = parts / total if total != 0 else np.full(len(own), 1 / max(len(own), 1))
-        order = np.lexsort((own, -shares))
         return [
-            Reason(self.labels_[int(predicted.labels[i])].id, float(predicted.probabilities[i]), float(share))
-            for i, share in zip(own[order], shares[order], strict=True)
+            Reason(self.labels_[int(predicted.labels[i])].id, float(predicted.probabilities[i]), share)
+            for i, share in self.candidates_.shares(predicted, at, self.search)
         ]
 
     def evidence(self, views: Views, label: int) -> Iterator[Clue]:
@@ -175,25 +201,100 @@ class Xml0(Method):
         model = self.model_
         return loss_of_greedy(model.candidates_.problems(model._predicted(Views.of(texts))))
 
-    def _fit(self, dataset: Dataset, run: Run) -> None:
-        from everylabel.encoders.build import load_encoder
-        from everylabel.methods.tower import Tower
+    @property
+    def needs_pairs(self) -> bool:
+        return not self.base_model
 
+    def fit_on(self, base: Method, dataset: Dataset, *, run: Run = QUIET) -> Self:
+        """As `fit`, on a fitted method: nothing of it is fitted, its scores are taken for probabilities.
+
+        What it has learned is seen, all other labels are unseen: those of its vocabulary, then those of the dataset.
+        Labelled documents of unseen labels choose threshold and weight, the others fine-tune the encoder, if any.
+        """
+        base, run = base.model_, run.sharing()
+        other = replace(self, base_model=GIVEN)
+        self._swap(other._fitted_by(dataset, lambda model: model._learn_on(base, dataset, run)).model_)
+        return self
+
+    def rank_with(self, texts: Views | Documents | Sequence[str], seen: Ranking, k: int = 10) -> Ranking:
+        """As `rank`, with another system's best labels of these texts and their probabilities, in place of the base's.
+
+        Its labels are numbers of this vocabulary (`labels_.index`); unseen ones among them are passed over.
+        """
+        model, views = self.model_, Views.of(texts)
+        if seen.n_docs != len(views) or (seen.ids >= len(model.labels_)).any():
+            raise DataError(f"expected a ranking of {len(views):,} texts by labels of this vocabulary")
+        known = np.where((model.counts_ > 0)[seen.ids], seen.ids, -1)
+        found = Ranking.best_of(known, np.where(known >= 0, seen.scores, -np.inf).astype(np.float32), max(k, seen.k))
+        hidden = model.hidden_
+
+        def rank(depth: int) -> Ranking:
+            return model._in_chunks(views, depth, lambda rows: Ranking(found.ids[rows], found.scores[rows]))
+
+        return rank_visible(rank, hidden, k).top(k).without(model._silent(views))
+
+    def _fit(self, dataset: Dataset, run: Run) -> None:
         require_texts(dataset.documents)
-        labels = dataset.labels
-        views = Views.in_run(dataset.documents, run)
-        tower = Tower.load(self.encoder, views, labels, self.random_state, center=True, run=run)
+        if self.base_model:
+            from everylabel.store import load
+
+            self._learn_on(load(self.base_model).model_, dataset, run)
+            return
+        self.chosen_ = Chosen.of(self.threshold, self.weight)
+        build = self._builder(dataset, run)
+        calibration = self._rehearse(dataset, build, run)
+        self.base_ = self.new_base().fit(dataset, run=run).with_calibration(calibration)
+        self.candidates_ = build(np.flatnonzero(dataset.counts == 0))
+
+    def _learn_on(self, base: Method, dataset: Dataset, run: Run) -> None:
+        require_texts(dataset.documents)
+        if isinstance(base, Xml0):
+            raise ConfigError(f"base must be a method that ranks seen labels, such as xr-linear; got {base.name!r}")
+        known = base.labels_
+        labels = known.extended([label for label in dataset.labels if label.id not in known.index])
+        self.base_, self.labels_, self.n_train_ = base, labels, base.n_train_
+        self.base, self.base_settings, self.base_model = base.name, config.to_dict(base), ""
+        self.counts_ = np.concatenate([base.counts_, np.zeros(len(labels) - len(known), np.int64)])
+        self.hidden_ = np.concatenate([base.hidden_, np.zeros(len(labels) - len(known), np.bool_)])
+        self.n_fitted_ = len(labels)
+        pairs = None if dataset.pairs is None else pairs_in(labels, dataset)
+        whole = Dataset(dataset.documents, labels, pairs, name=dataset.name)
+        seen = self.counts_ > 0
+        learned = whole if pairs is None else whole.with_pairs(of_labels(pairs, np.flatnonzero(seen), keep=True))
+        build = self._builder(learned, run)
+        self.candidates_ = build(np.flatnonzero(~seen))
+        self.chosen_ = Chosen.of(self.threshold, self.weight)
+        if pairs is None:
+            return
+        truth = pairs[:, self.candidates_.labels]
+        rows = np.flatnonzero(np.diff(truth.indptr))[:MOST_HELD]
+        if len(rows):
+            views = Views.of(dataset.documents.subset(rows))
+            self._choose(Trial(self.candidates_, views, ranked_of(base, views, self.cap, seen), truth[rows]))
+
+    def _builder(self, dataset: Dataset, run: Run) -> Builder:
+        """Gives the candidates of some labels, by an encoder that has learned from these pairs if it is to."""
+        from everylabel.encoders.build import load_encoder
+
+        labels, tower = dataset.labels, self._tower(dataset, run)
         reader = tower.encoder if not self.label_encoder else load_encoder(self._label_encoder, run=run)
         self.reader_ = reader.state() if self.label_encoder else {}
-        vectors = label_vectors(reader, labels)
         yardstick = sample_by_id(labels.ids, None, min(len(labels), YARDSTICK), self.random_state)
-        unseen = np.flatnonzero(dataset.counts == 0)
-        self.weight_ = 0.5 if self.weight is None else self.weight
-        self.unseen_ = NO_REHEARSAL
-        candidates = partial(Candidates.build, tower, vectors, labels, yardstick)
-        calibration = self._rehearse(dataset, candidates, run)
-        self.base_ = self.new_base().fit(dataset, run=run).with_calibration(calibration)
-        self.candidates_ = candidates(unseen)
+        return partial(Candidates.build, tower, label_vectors(reader, labels), labels, yardstick)
+
+    def _tower(self, dataset: Dataset, run: Run) -> Tower:
+        from everylabel.methods.tower import Tower
+
+        if self.fine_tune_steps:
+            from everylabel.methods.maclr.selfsup import learned_tower
+
+            learn = SelfSupervision(task="none", fine_tune_steps=self.fine_tune_steps)
+            return learned_tower(self.encoder, learn, dataset, self.random_state, center=self.center, run=run)
+        views = Views.in_run(dataset.documents, run)
+        return Tower.load(self.encoder, views, dataset.labels, self.random_state, center=self.center, run=run)
+
+    def _choose(self, trial: Trial) -> None:
+        self.chosen_ = trial.choose(self.threshold, self.weight, self.search, self.cap, self.random_state)
 
     def _with_labels(self, labels: LabelSet, first: int) -> None:
         from everylabel.encoders.build import restore_encoder
@@ -206,10 +307,8 @@ class Xml0(Method):
     def _label_encoder(self) -> EncoderConfig:
         return EncoderConfig(kind=self.label_encoder, trainable=False, device=self.encoder.device)
 
-    def _rehearse(
-        self, dataset: Dataset, candidates: Callable[[LongArray], Candidates], run: Run
-    ) -> Calibration | None:
-        """Chooses the weight, learns what a mixed score is worth, and returns the base's calibration."""
+    def _rehearse(self, dataset: Dataset, build: Builder, run: Run) -> Calibration | None:
+        """Chooses threshold and weight, learns what a mixed score is worth, and returns the base's calibration."""
         parts = rehearsal_of(dataset, HELD_SHARE, HIDDEN_SHARE, self.random_state)
         if parts is None:
             return None
@@ -218,18 +317,12 @@ class Xml0(Method):
         base = self.new_base().fit(train, run=run.within("rehearsal"))
         visible = held.with_pairs(of_labels(held.required_pairs, seen, keep=True))
         base.calibrate(visible)
-        if len(hidden) == 0:
-            return base.calibration_
-        views = Views.of(held.documents)
-        predicted = Predicted.of(ranked_of(base, views, self.cap, train.counts > 0), self.threshold, self.cap)
-        asked = np.union1d(hidden, self._others(dataset))
-        scores = candidates(asked).scores(views, predicted, self.search, self.weight)
-        truth = held.required_pairs[:, asked]
-        if self.weight is None:
-            self.weight_ = best_weight(scores, truth, self.random_state)
-        top = self._best(scores, np.arange(len(asked)), CALIBRATION_DEPTH)
-        there = top.ids >= 0
-        self.unseen_ = Calibration.of_pairs(top.scores[there], contains(truth, top.ids)[there])
+        if len(hidden):
+            views, asked = Views.of(held.documents), np.union1d(hidden, self._others(dataset))
+            if self.fine_tune_steps:  # by another encoder, which has not learned what is hidden
+                build = self._builder(train, run.within("rehearsal"))
+            found = ranked_of(base, views, self.cap, train.counts > 0)
+            self._choose(Trial(build(asked), views, found, held.required_pairs[:, asked]))
         return base.calibration_
 
     def _others(self, dataset: Dataset) -> LongArray:
@@ -240,29 +333,28 @@ class Xml0(Method):
 
     def _predicted(self, views: Views) -> list[Predicted]:
         found = ranked_of(self.base_, views, self.cap, self.counts_ > 0)
-        return Predicted.of(found, self.threshold, self.cap)
-
-    def _best(self, scores: Scores, labels: LongArray, k: int) -> Ranking:
-        mixed = squashed(scores.mixed(self.weight_))
-        ids = np.broadcast_to(labels.astype(np.int32), mixed.shape)
-        return best_of_doubles(ids, mixed, min(k, len(labels)))
+        return Predicted.of(found, self.chosen_.threshold, self.cap)
 
     def _rank(self, views: Views, k: int) -> Ranking:
+        depth, seen = max(k, self.cap), self.counts_ > 0
+        return self._in_chunks(views, k, lambda rows: ranked_of(self.base_, views.taken(rows), depth, seen))
+
+    def _in_chunks(self, views: Views, k: int, seen_of: Callable[[LongArray], Ranking]) -> Ranking:
         size = max(1, min(_CHUNK, _CELLS // max(len(self.candidates_.pool), 1)))
         rows = [np.arange(i, min(i + size, len(views))) for i in range(0, len(views), size)]
-        return Ranking.joined([self._rank_chunk(views.taken(part), k) for part in rows])
+        return Ranking.joined([self._rank_chunk(views.taken(part), seen_of(part), k) for part in rows])
 
-    def _rank_chunk(self, views: Views, k: int) -> Ranking:
+    def _rank_chunk(self, views: Views, seen: Ranking, k: int) -> Ranking:
         require_texts(views.documents)
-        seen = ranked_of(self.base_, views, max(k, self.cap), self.counts_ > 0)
-        own = self.candidates_
+        own, chosen = self.candidates_, self.chosen_
         if len(own.labels) == 0:
             return seen.top(k) if self.candidates == "all" else Ranking.empty(len(views), k)
-        scores = own.scores(views, Predicted.of(seen, self.threshold, self.cap), self.search, self.weight_)
-        unseen = self._best(scores, own.labels, k)
+        predicted = Predicted.of(seen, chosen.threshold, self.cap)
+        scores = own.scores(views, predicted, self.search, chosen.weight)
+        unseen = best_labels(scores, predicted, chosen.weight, own.labels, k)
         if self.candidates == "unseen":
             return unseen.top(k)
-        unseen, seen = self.unseen_.apply(unseen), seen.top(k)
+        unseen, seen = chosen.worth.apply(unseen), seen.top(k)
         ids, values = (np.concatenate(both, axis=1) for both in zip(seen, unseen, strict=True))
         return Ranking.best_of(ids, values, k)
 
@@ -271,11 +363,13 @@ class Xml0(Method):
         return {
             **own.tower.state("tower"),
             **add_prefix("base", self.base_.state()),
-            **add_prefix("unseen", self.unseen_.state()),
+            **add_prefix("unseen", self.chosen_.worth.state()),
             **add_prefix("reader", self.reader_),
             "vectors": own.vectors,
             "yardstick": own.yardstick,
-            "weight": self.weight_,
+            "weight": self.chosen_.weight,
+            "threshold": self.chosen_.threshold,
+            "n_base": len(self.base_.labels_),
         }
 
     def _restore(self, state: State) -> None:
@@ -284,72 +378,16 @@ class Xml0(Method):
         tower = Tower.restore(self.encoder, "tower", state)
         unseen = np.flatnonzero(self.counts_ == 0)
         self.candidates_ = Candidates(tower, state["vectors"], state["yardstick"], unseen)
-        known = self.labels_.subset(range(self.n_fitted_))
+        known = self.labels_.subset(range(checks.whole(state["n_base"], "labels of the base", 0, self.n_fitted_)))
         self.base_ = self.new_base().restore(known, strip_prefix(state, "base"))
         learned = Calibration.restored(strip_prefix(state, "unseen"))
         assert learned is not None
-        self.unseen_, self.weight_ = learned, state["weight"]
+        self.chosen_ = Chosen(state["threshold"], state["weight"], learned)
         self.reader_ = strip_prefix(state, "reader")
 
     def _check_contents(self, n_labels: int) -> None:
         self.candidates_.check(n_labels)
         self.base_.check_contents()
-        self.unseen_.check()
-        checks.number(self.weight_, "weight of fusion", 0, 1)
-
-
-@method("label-fusion", "the part of xml0 that makes new labels of those that a method finds")
-class LabelFusion(Xml0):
-    """Unseen labels by the best subset of the base's labels alone: XML0 without the document's own likeness."""
-
-    traits = replace(Xml0.traits, worth=None)
-
-    weight: float | None = 1.0
-
-
-@method("conse", "label-fusion without a search: all labels that a method finds, added up")
-class Conse(Xml0):
-    """Unseen labels by the sum of all of the base's labels: one direction for a document that has several topics."""
-
-    traits = replace(Xml0.traits, worth=None)
-
-    search: SearchKind = "full"
-    weight: float | None = 1.0
-
-
-def rehearsal_of(
-    dataset: Dataset, held_share: float, hidden_share: float, seed: int
-) -> tuple[Dataset, Dataset, LongArray] | None:
-    """(training without hidden labels, held-out documents with all labels, hidden labels), drawn by their ids.
-
-    None where too little is left to learn from; no label is hidden where there is only one.
-    """
-    pairs = dataset.required_pairs
-    labelled = np.flatnonzero(np.diff(pairs.indptr))
-    count = min(MOST_HELD, max(1, round(held_share * len(labelled))))
-    held = labelled[sample_by_id([dataset.documents.ids[i] for i in labelled], None, count, seed)]
-    rest = np.setdiff1d(np.arange(len(dataset)), held)
-    n_seen = int((dataset.counts > 0).sum())
-    n_hidden = min(MOST_HIDDEN, n_seen - 1, max(1, round(hidden_share * n_seen)))
-    without, hidden = hold_out_labels(dataset, count=n_hidden, seed=seed)
-    train = without.subset(rest)
-    kept = train.required_pairs
-    if kept.nnz == 0 or without.required_pairs[held][:, np.flatnonzero(train.counts)].nnz == 0:
-        return None
-    return train, dataset.subset(held), hidden
-
-
-def ranked_of(method: Method, views: Views, k: int, seen: Any) -> Ranking:
-    """The k best seen labels by a method that may rank others too."""
-    return rank_visible(lambda depth: method.rank(views, depth), ~seen, k)
-
-
-def best_of_doubles(ids: Any, scores: Any, k: int) -> Ranking:
-    """As `Ranking.best_of`, in the order of float64 scores: what float32 cannot tell apart stays in its order."""
-    from everylabel.methods.kernels import keep_order
-
-    order = np.lexsort((ids, -scores), axis=1)[:, :k]
-    exact = np.take_along_axis(scores, order, 1)
-    found = exact.astype(np.float32)
-    keep_order(found, exact)
-    return Ranking(np.take_along_axis(ids, order, 1).astype(np.int32), found)
+        self.chosen_.worth.check()
+        checks.number(self.chosen_.weight, "weight of fusion", 0, 1)
+        checks.number(self.chosen_.threshold, "threshold of fusion", 0, 1)

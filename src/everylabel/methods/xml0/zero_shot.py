@@ -19,7 +19,7 @@ from everylabel import checks
 from everylabel.data.dataset import LabelSet
 from everylabel.index.exact import ExactIndex
 from everylabel.index.grown import GrownIndex
-from everylabel.methods.xml0.subsets import Best, Doubles, SearchKind, search
+from everylabel.methods.xml0.subsets import Best, Doubles, SearchKind, is_member, search
 from everylabel.metrics.ranking import find_hits, ndcg
 from everylabel.parallel import for_each_part
 from everylabel.text.matching import label_texts
@@ -123,6 +123,17 @@ class Candidates:
         """The best subset of the predicted labels for each label of the pool."""
         return search(kind, *self.products(predicted))
 
+    def shares(self, predicted: Predicted, label: int, kind: SearchKind) -> list[tuple[int, float]]:
+        """Which of the predicted labels are in the best subset for a candidate, with their shares, largest first."""
+        place = np.searchsorted(self.pool, label)
+        _, cross = self.products(predicted)
+        own = np.flatnonzero(is_member(self.best(predicted, kind).members[[place]], len(cross))[:, 0])
+        parts = cross[own, place]
+        total = parts.sum()
+        shares = parts / total if total != 0 else np.full(len(own), 1 / max(len(own), 1))
+        order = np.lexsort((own, -shares))
+        return list(zip(own[order].tolist(), shares[order].tolist(), strict=True))
+
     def products(self, predicted: Predicted) -> tuple[Doubles, Doubles]:
         """What subsets.py asks for. One order of adding up for all labels, so that equal ones have equal scores."""
         from everylabel.index.kernels import products
@@ -178,6 +189,14 @@ def best_weight(scores: Scores, truth: Csr, seed: int = 0) -> float:
     best = np.isclose(sums, sums.max(axis=0), rtol=0, atol=1e-9)
     nearest = np.where(best, np.abs(WEIGHTS - 0.5)[:, None], np.inf).argmin(axis=0)
     return float(WEIGHTS[nearest].mean())
+
+
+def gain_of(scores: Scores, truth: Csr, weight: float) -> float:
+    """nDCG@5 with this weight, documents of rare labels before others, as `best_weight` compares them."""
+    ids = np.broadcast_to(np.arange(truth.shape[1], dtype=np.int32), truth.shape)
+    ranking = Ranking.best_of(ids, scores.mixed(weight).astype(np.float32), 5)
+    gained = ndcg(find_hits(ranking, truth), 5).gained[np.diff(truth.indptr) > 0]
+    return float(np.sum(gained * rarity(truth))) if len(gained) else 0.0
 
 
 def rarity(truth: Csr) -> Doubles:
