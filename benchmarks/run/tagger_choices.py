@@ -61,7 +61,7 @@ def main() -> None:
                 rankings |= known.rankings.get(0, {}) if known is not None else {}
     if not rankings:
         raise SystemExit(f"the row {ROW!r} has left nothing here; run it first, `python -m benchmarks.run.tagger`")
-    names = opinion_names([name for name in rankings if "," not in name], texts=True)
+    names = opinion_names([name for name in rankings if "," not in name], titles=True)
     rankings = {name: rankings[name] for name in names}
     truth = one.held.required_pairs, one.train.counts, len(one.train)
     rate = rate_of_unseen(train.counts, len(train), dev.pairs)

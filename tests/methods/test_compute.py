@@ -37,7 +37,9 @@ def encoder(tiny_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict
 
 
 def fitted(name: str, encoder: dict[str, Any], compute: dict[str, Any]) -> Any:
-    settings = {key: {**part, **compute} if isinstance(part, dict) else part for key, part in METHODS[name].items()}
+    settings: dict[str, Any] = {
+        key: {**part, **compute} if isinstance(part, dict) else part for key, part in METHODS[name].items()
+    }
     return scores(everylabel.method(name, encoder=encoder, **settings).fit(DATA))
 
 

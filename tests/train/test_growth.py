@@ -63,7 +63,11 @@ def test_rows_of_a_batch() -> None:
 
 def test_taking_texts() -> None:
     tokens = {n: tokens_of(n) for n in (FEWER, MORE)}
-    corpora = {n: Corpus(found, np.zeros(n, np.int64)) for n, found in tokens.items()}
+    nothing = tokens_of(0)
+    corpora = {
+        n: Corpus(found, np.zeros(n, np.int64), np.zeros(n, np.bool_), nothing, np.full(n, -1, np.int32))
+        for n, found in tokens.items()
+    }
     rows, rng = np.arange(64), np.random.default_rng(0)
     assert grows(lambda n: lambda _number: tokens[n].take(rows)) < 1.5
     assert grows(lambda n: lambda _number: corpora[n].pairs(rows, rng)) < 1.5

@@ -31,7 +31,8 @@ def test_they_reach_the_loop_and_are_saved(name: str) -> None:
     given: dict[str, Any] = {"precision": "bf16", "accumulate": 4, "tokens_at_once": 8192, "length_buckets": 3}
     given |= {"recompute": True, "compile": True, "batches_ahead": 3, "checkpoint_every": 600.0}
     part = next(iter(nested(method_class(name)())))
-    made = everylabel.method(name, **{part: given})
+    settings: dict[str, Any] = {part: given}
+    made = everylabel.method(name, **settings)
     made.check()
     loop = getattr(made, part).schedule(steps=7, device="cpu")
     assert {key: getattr(loop, key) for key in given} == given
@@ -54,13 +55,17 @@ def test_what_cannot_be_is_refused(setting: dict[str, Any], message: str) -> Non
     for name in METHODS:
         for part in nested(method_class(name)()):
             with pytest.raises(ConfigError, match=f"{part}.{message}"):
-                everylabel.method(name, **{part: setting}).check()
+                config.build(method_class(name), {part: setting}, "").check()
 
 
 def test_a_rate_is_a_number_or_chosen() -> None:
     everylabel.method("of-de", learn={"lr": "auto"}).check()
     everylabel.method("of-de", learn={"lr": 1e-5}).check()
-    for name, settings in {"depl": {"retrieve": {"lr": "auto"}}, "classifier": {"classify": {"lr": "auto"}}}.items():
+    refused: dict[str, dict[str, Any]] = {
+        "depl": {"retrieve": {"lr": "auto"}},
+        "classifier": {"classify": {"lr": "auto"}},
+    }
+    for name, settings in refused.items():
         with pytest.raises(ConfigError, match="lr='auto' is for of-de"):
             everylabel.method(name, **settings).check()
     with pytest.raises(ConfigError, match=r"learn\.lr must be a number; got 'fast'"):

@@ -110,7 +110,7 @@ class Learner:
         method, learn = self.method, self.method.learn
         static = self.encoder.config.kind == "static"
         scale = float(level.reader.scale)  # static vectors are as long as the corpus makes them: so is a step
-        lr = learn.lr or learn.lr_share * (STATIC_LR / scale if static else TRANSFORMER_LR)
+        lr = learn.rate(STATIC_LR / scale if static else TRANSFORMER_LR)
         tables = [part for part in (level.queries, level.outputs, level.biases) if part is not None]
         labels: list[nn.Parameter] = [part.weight for part in tables]  # type: ignore[misc]
         known = {id(weight) for weight in (*labels, *level.encoder.parameters())}
