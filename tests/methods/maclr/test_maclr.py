@@ -182,7 +182,7 @@ def test_the_paper_s_way_with_a_tiny_transformer(static: EncoderConfig, tiny_fol
     module = method.tower_.encoder.module
     texts = ["the fish of the sea", "law law tax"]
     with torch.inference_mode():
-        states = module.hidden(module.pad(method.tower_.encoder.tokenize(texts)))[:, 0]
+        states = module._hidden(*module._sent(method.tower_.encoder.tokenize(texts)))[:, 0]
         documents = module.heads[1].linear(states).numpy()
         of_labels = [[label.name, *label.alternatives] for label in LABELS]
         products = np.stack(

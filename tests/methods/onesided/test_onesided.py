@@ -344,6 +344,7 @@ def test_settings_that_cannot_work(settings: dict[str, Any], message: str) -> No
 
 
 def test_a_bag_of_words_has_no_texts_to_compare() -> None:
-    documents = replace(DATA.documents, features=DATA.required_pairs)
+    none = [""] * len(DATA)
+    documents = replace(DATA.documents, texts=none, titles=none, features=DATA.required_pairs)
     with pytest.raises(DataError, match="bag of words"):
         OfDe().fit(replace(DATA, documents=documents))
