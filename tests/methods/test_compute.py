@@ -17,7 +17,12 @@ DATA = data(labels())
 SHORT: dict[str, Any] = {"batch_size": 8}
 METHODS: dict[str, dict[str, Any]] = {
     "maclr": {"learn": {"steps": 3, **SHORT}},
-    "depl+cls": {"classify": {"steps": 3, **SHORT}, "retrieve": {"steps": 3, **SHORT}, "pooling": "cls", "label_pooling": "mean"},
+    "depl+cls": {
+        "classify": {"steps": 3, **SHORT},
+        "retrieve": {"steps": 3, **SHORT},
+        "pooling": "cls",
+        "label_pooling": "mean",
+    },
     "of-de": {"learn": {"steps": 3, **SHORT}},
     "of-lan": {"learn": {"steps": 3, **SHORT}},
     "dexml": {"learn": {"steps": 3, **SHORT}},
