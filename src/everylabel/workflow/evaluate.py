@@ -83,13 +83,7 @@ def evaluate(model: Method, data: Dataset, *, protocol: Protocol = USUAL, run: R
 
 
 def evaluate_part(
-    part: Method,
-    model: Method,
-    data: Dataset,
-    truth: MatchedTruth,
-    *,
-    protocol: Protocol = USUAL,
-    run: Run = QUIET,
+    part: Method, model: Method, data: Dataset, truth: MatchedTruth, *, protocol: Protocol = USUAL, run: Run = QUIET
 ) -> Evaluation:
     """The part's ranking in the model's vocabulary and by its counts, so that all parts have the same bands."""
     k = min(METRIC_DEPTH, len(part.labels_))

@@ -20,6 +20,8 @@ from everylabel.run import Run
 from everylabel.text.matching import LabelMatcher, MatchConfig, require_texts
 from everylabel.text.views import Views
 
+WHY = "linear classifiers, learned from label texts in documents"
+
 
 @method("xr-linear-pseudo", "xr-linear without labelled documents: it learns from the labels that TF-IDF finds")
 class PseudoXrLinear(XrLinear):
@@ -27,7 +29,7 @@ class PseudoXrLinear(XrLinear):
 
     traits = replace(
         XrLinear.traits,
-        why="linear classifiers, learned from label texts in documents",
+        why=WHY,
         pairs="unused",
         documents="needed",
         reads_label_texts=True,

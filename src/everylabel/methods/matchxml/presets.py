@@ -40,101 +40,71 @@ _PAPER: dict[str, Any] = {
     "rare_weight": 0.0,
 }
 
-_EURLEX_4K: dict[str, Any] = {
-    "tree": "pifa",
-    "label2vec": {"exponent": 0.5, "epochs": 20},
-    "fine_tuning": {
-        "negatives": 1_000,
-        "leaf_size": 16,
-        "first_nodes": 16,
-        "balance": 1.0,
-        "stage_lr": [5e-5, 5e-5, 5e-5],
-        "stage_steps": [480, 620, 600],
-    },
-    "leaf_size": 16,
-    "arity": 8,
-    "beam": 75,
-    "solver": {"cost_positive": 2.0, "cost_negative": 1.0},
-}
-_WIKI10_31K: dict[str, Any] = {
-    "label2vec": {"exponent": 1.0, "epochs": 20},
-    "encoder": {"kind": ROBERTA, "max_tokens": 256},
-    "fine_tuning": {
-        "negatives": 1_000,
-        "leaf_size": 16,
-        "beam": 20,
-        "balance": 0.0,
-        "stage_lr": [5e-5, 5e-5, 5e-5],
-        "stage_steps": [500, 520, 350],
-    },
-    "leaf_size": 16,
-    "arity": 16,
-    "beam": 100,
-    "solver": {"cost_positive": 4.0, "cost_negative": 1.0},
-}
-_AMAZONCAT_13K: dict[str, Any] = {
-    "label2vec": {"exponent": 0.5, "epochs": 20},
-    "encoder": {"max_tokens": 256},
-    "fine_tuning": {
-        "negatives": 10_000,
-        "leaf_size": 16,
-        "arity": 8,
-        "beam": 50,
-        "balance": 1.0,
-        "stage_lr": [1e-4, 1e-4, 1e-4],
-        "stage_steps": [10_000, 10_000, 20_000],
-    },
-    "leaf_size": 16,
-    "arity": 8,
-    "beam": 100,
-    "solver": {"cost_positive": 0.5, "cost_negative": 0.5, "tolerance": 0.01},
-}
-_WIKI_500K: dict[str, Any] = {
-    "label2vec": {"exponent": -1.0, "epochs": 50},
-    "fine_tuning": {
-        "leaf_size": 16,
-        "arity": 8,
-        "first_nodes": 64,
-        "balance": 0.67,
-        "stage_lr": [1e-4, 1e-4, 1e-4, 1e-4],
-        "stage_steps": [10_000, 10_000, 20_000, 20_000],
-    },
-    "leaf_size": 100,
-    "arity": 32,
-    "beam": 50,
-    "solver": {"cost_positive": 4.0, "cost_negative": 1.0},
-}
-_AMAZON_670K: dict[str, Any] = {
-    "label2vec": {"exponent": 0.5, "epochs": 50},
-    "encoder": {"kind": ROBERTA},
-    "fine_tuning": {
-        "batch_size": 256,
-        "leaf_size": 32,
-        "balance": 0.5,
-        "stage_lr": [5e-5, 5e-5, 2e-4],
-        "stage_steps": [4_000, 4_000, 12_000],
-    },
-    "leaf_size": 100,
-    "arity": 32,
-    "beam": 75,
-    "solver": {"cost_positive": 1.0, "cost_negative": 1.0, "shares": False},
-}
-_AMAZON_3M: dict[str, Any] = {
-    "label2vec": {"exponent": -0.5, "epochs": 20},
-    "fine_tuning": {
-        "batch_size": 256,
-        "leaf_size": 100,
-        "beam": 20,
-        "balance": 0.9,
-        "head_lr": 5e-3,
-        "stage_lr": [1.5e-4, 1.5e-4, 1.5e-4],
-        "stage_steps": [10_000, 10_000, 10_000],
-    },
-    "leaf_size": 100,
-    "arity": 32,
-    "beam": 50,
-    "solver": {"cost_positive": 10.0, "cost_negative": 1.0},
-}
+
+def _of(
+    label2vec: tuple[float, int],
+    ranker: tuple[int, int, int],
+    costs: tuple[float, float],
+    fine_tuning: dict[str, Any],
+    **more: Any,
+) -> dict[str, Any]:
+    """Of one data set: label2vec's exponent and passes; leaf size, arity and beam of the ranker; costs of a true and of
+    a wrong label; what the stages have."""
+    (exponent, epochs), (leaf_size, arity, beam), (positive, negative) = label2vec, ranker, costs
+    found: dict[str, Any] = {
+        "label2vec": {"exponent": exponent, "epochs": epochs},
+        "fine_tuning": fine_tuning,
+        "solver": {"cost_positive": positive, "cost_negative": negative},
+    }
+    return config.merge(found | {"leaf_size": leaf_size, "arity": arity, "beam": beam}, more)
+
+
+def _stages(rates: list[float], steps: list[int], **more: Any) -> dict[str, Any]:
+    return {"stage_lr": rates, "stage_steps": steps, **more}
+
+
+_EURLEX_4K = _of(
+    (0.5, 20),
+    (16, 8, 75),
+    (2.0, 1.0),
+    _stages([5e-5] * 3, [480, 620, 600], negatives=1_000, leaf_size=16, first_nodes=16, balance=1.0),
+    tree="pifa",
+)
+_WIKI10_31K = _of(
+    (1.0, 20),
+    (16, 16, 100),
+    (4.0, 1.0),
+    _stages([5e-5] * 3, [500, 520, 350], negatives=1_000, leaf_size=16, beam=20, balance=0.0),
+    encoder={"kind": ROBERTA, "max_tokens": 256},
+)
+_AMAZONCAT_13K = _of(
+    (0.5, 20),
+    (16, 8, 100),
+    (0.5, 0.5),
+    _stages([1e-4] * 3, [10_000, 10_000, 20_000], negatives=10_000, leaf_size=16, arity=8, beam=50, balance=1.0),
+    encoder={"max_tokens": 256},
+    solver={"tolerance": 0.01},
+)
+_WIKI_500K = _of(
+    (-1.0, 50),
+    (100, 32, 50),
+    (4.0, 1.0),
+    _stages([1e-4] * 4, [10_000, 10_000, 20_000, 20_000], leaf_size=16, arity=8, first_nodes=64, balance=0.67),
+)
+_AMAZON_670K = _of(
+    (0.5, 50),
+    (100, 32, 75),
+    (1.0, 1.0),
+    _stages([5e-5, 5e-5, 2e-4], [4_000, 4_000, 12_000], batch_size=256, leaf_size=32, balance=0.5),
+    encoder={"kind": ROBERTA},
+    solver={"shares": False},
+)
+_AMAZON_3M = _of(
+    (-0.5, 20),
+    (100, 32, 50),
+    (10.0, 1.0),
+    _stages([1.5e-4] * 3, [10_000] * 3, batch_size=256, leaf_size=100, beam=20, balance=0.9, head_lr=5e-3),
+)
 
 MATCHXML: Final[dict[str, Mapping[str, Any]]] = {
     "paper": _PAPER,

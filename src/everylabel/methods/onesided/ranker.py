@@ -164,13 +164,7 @@ class OneSidedRanker:
 
     @classmethod
     def restore(
-        cls,
-        config: EncoderConfig,
-        prefix: str,
-        state: dict[str, Any],
-        *,
-        layer: bool,
-        scoring: Scoring,
+        cls, config: EncoderConfig, prefix: str, state: dict[str, Any], *, layer: bool, scoring: Scoring
     ) -> Self:
         own = strip_prefix(state, prefix)
         encoder, vectors = restore_encoder(config, strip_prefix(own, "encoder")), strip_prefix(own, "vectors")
