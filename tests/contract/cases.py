@@ -18,7 +18,8 @@ TINY = "the tiny model"  # its folder stands here when a test runs
 Case = tuple[str, dict[str, Any]]
 Fit = Callable[[], Method]
 
-ALSO: list[Case] = [
+# down a tree, ten seconds a fit; tests/methods/attentionxml has its parts
+LONG: list[Case] = [
     (
         "attentionxml",
         {
@@ -32,6 +33,8 @@ ALSO: list[Case] = [
             "encoder": {"teacher": TINY},
         },
     ),
+]
+ALSO: list[Case] = [
     ("xr-linear", {"leaf_size": 3, "arity": 2, "beam": 4}),
     ("xr-linear", {"leaf_size": 4, "arity": 16, "matcher_negatives": True, "tfidf": {"title_weight": 2.0}}),
     ("knn", {"neighbours": 60, "power": 1.0}),
@@ -99,7 +102,8 @@ def in_one_worker(case: Case, *marks: Any, suffix: str = "") -> Any:
 
 
 SMALL: list[Case] = [(name, smaller(name)) for name in METHODS] + ALSO
-CASES = [in_one_worker(case) for case in SMALL] + [
+CASES = [in_one_worker(case) for case in SMALL] + [in_one_worker(case, pytest.mark.slow) for case in LONG]
+CASES += [
     in_one_worker((name, pretrained(settings)), pytest.mark.slow, suffix="-pretrained")
     for name, settings in SMALL
     if pretrained(settings) != settings

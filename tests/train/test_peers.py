@@ -16,6 +16,7 @@ from tests.encoders.conftest import WORDS, make_folder
 from everylabel import parallel
 
 PEER = Path(__file__).with_name("peer.py")
+pytestmark = pytest.mark.xdist_group("peers")  # which share three processes
 
 
 def environment(**more: str) -> dict[str, str]:
