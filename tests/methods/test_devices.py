@@ -16,11 +16,10 @@ from tests.encoders import conftest as encoders
 from everylabel.data.dataset import Documents, pairs_from_lists
 from everylabel.encoders.base import Encoder, EncoderConfig, Tokens
 from everylabel.encoders.build import load_encoder
-from everylabel.methods.depl.depl import Learning
 from everylabel.methods.depl.dual_learning import DualLearner, LabelSets, Texts
 from everylabel.methods.depl.dual_learning import Pairs as DualPairs
 from everylabel.methods.depl.module import Dual, ModuleTowers
-from everylabel.methods.depl.settings import Shape
+from everylabel.methods.depl.settings import Learning, Shape
 from everylabel.methods.maclr import selfsup
 from everylabel.methods.maclr.maclr import SelfSupervision
 from everylabel.methods.maclr.towers import Towers

@@ -15,7 +15,8 @@ from tests.methods.clues import CLUES, data, labels
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
 from everylabel.encoders.base import EncoderConfig
 from everylabel.methods.base import Method
-from everylabel.methods.depl.depl import Depl, DeRet, Learning
+from everylabel.methods.depl.depl import Depl, DeRet
+from everylabel.methods.depl.settings import Learning
 from everylabel.methods.evidence import WINDOW
 from everylabel.methods.maclr.semantic import Semantic
 from everylabel.methods.onesided.onesided import OfDe

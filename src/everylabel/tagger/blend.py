@@ -111,8 +111,8 @@ class Blend:
             self.trees.check(n_columns)
 
 
-def enough_for_trees(data: BlendingSet) -> bool:
-    return data.table.n_documents >= LEAST_DOCUMENTS and int(data.hits.sum()) >= LEAST_HITS
+def enough_for_trees(data: BlendingSet, hits: NDArray[np.bool_]) -> bool:
+    return data.table.n_documents >= LEAST_DOCUMENTS and int(hits.sum()) >= LEAST_HITS
 
 
 def starts(table: CandidateTable) -> Doubles:
@@ -148,7 +148,7 @@ def learn(
     """
     margins, hits = without_trees(data.table), data.hits
     blend = Blend(n_documents=data.table.n_documents)
-    if enough_for_trees(data):
+    if enough_for_trees(data, hits):
         with run.task("blend", 3) as advance:
             margins, rounds = cross_fitted(data, hits, seed, advance)
             booster = _learned_trees(data, hits, np.arange(data.table.n_documents), rounds, seed)

@@ -294,7 +294,7 @@ class Tagger(Method):
             return
         names = opinion_names(list(self.experts_), dataset.documents.features is None)
         data = joined_set(rehearsed, rankings, names)
-        if not enough_for_trees(data):  # a mean of ranks would count words twice, and a title says less than its text
+        if not enough_for_trees(data, data.hits):  # a mean of ranks would count a title's words twice
             names = opinion_names(list(self.experts_), titles=False)
             data = joined_set(rehearsed, rankings, names)
         rate = rate_of_unseen(dataset.counts, len(dataset), None if dev is None else dev.pairs)

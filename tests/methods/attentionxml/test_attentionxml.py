@@ -25,7 +25,7 @@ from everylabel.methods.attentionxml.attentionxml import AttentionXml, shallow
 from everylabel.methods.attentionxml.learning import Batch, Batches, Learner, candidate_loss
 from everylabel.methods.attentionxml.module import Level, Read, Reader, Shape, token_vectors
 from everylabel.methods.attentionxml.ranker import children_of, parts_of
-from everylabel.methods.depl.depl import Learning
+from everylabel.methods.depl.settings import Learning
 from everylabel.run import QUIET, Run
 from everylabel.text.views import Views
 from everylabel.train.checkpoint import checkpointing

@@ -22,8 +22,9 @@ from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_f
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError, DataError
 from everylabel.methods.depl import dual_learning
-from everylabel.methods.depl.depl import Classifier, Depl, DeplCls, DeRet, Learning
+from everylabel.methods.depl.depl import Classifier, Depl, DeplCls, DeRet
 from everylabel.methods.depl.dual_learning import DualLearner, LabelSets
+from everylabel.methods.depl.settings import Learning
 from everylabel.methods.tower import Tower
 from everylabel.run import Run
 from everylabel.text.keywords import KeywordConfig

@@ -15,11 +15,10 @@ from tests.encoders import conftest as encoders
 from everylabel.data.dataset import pairs_from_lists
 from everylabel.encoders.base import EncoderConfig, Tokens
 from everylabel.encoders.build import load_encoder
-from everylabel.methods.depl.depl import Learning
 from everylabel.methods.depl.dual import DualRanker, Head
 from everylabel.methods.depl.dual_learning import DualLearner, LabelSets, Pairs, Texts
 from everylabel.methods.depl.module import Dual, ModuleTowers, bce, joint_bce
-from everylabel.methods.depl.settings import Shape
+from everylabel.methods.depl.settings import Learning, Shape
 from everylabel.text.views import Views
 
 tiny_folder = encoders.made_folder

@@ -9,7 +9,7 @@ import torch
 
 from everylabel.data.dataset import pairs_from_lists
 from everylabel.encoders.base import Tokens
-from everylabel.methods.depl.depl import Learning
+from everylabel.methods.depl.settings import Learning
 from everylabel.methods.onesided.learning import POSITIVES, Batches, Pairs, label_sets
 from everylabel.methods.onesided.onesided import OfDe
 

@@ -18,7 +18,7 @@ import everylabel
 from everylabel.data.dataset import Dataset, Documents, Label, pairs_from_lists
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError, DataError
-from everylabel.methods.depl.depl import Learning
+from everylabel.methods.depl.settings import Learning
 from everylabel.methods.onesided.learning import Learner
 from everylabel.methods.onesided.module import aligned
 from everylabel.methods.onesided.onesided import OfDe

@@ -16,7 +16,7 @@ from tests.methods.onesided.test_learning import batches
 import everylabel
 from everylabel.data.dataset import Label
 from everylabel.encoders.base import EncoderConfig
-from everylabel.methods.depl.depl import Learning
+from everylabel.methods.depl.settings import Learning
 from everylabel.methods.onesided import ranker
 from everylabel.methods.onesided.learning import Learner
 from everylabel.methods.onesided.module import DocumentSide

@@ -10,7 +10,7 @@ from tests.methods.clues import data, labels
 
 from everylabel.encoders.base import EncoderConfig
 from everylabel.methods.depl import dual_learning
-from everylabel.methods.depl.depl import Learning
+from everylabel.methods.depl.settings import Learning
 from everylabel.methods.onesided import learning, rates
 from everylabel.methods.onesided.onesided import OfDe
 from everylabel.train import loop

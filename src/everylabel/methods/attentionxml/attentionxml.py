@@ -26,7 +26,7 @@ from everylabel.data.splits import in_order_of_ids, ranks
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError
 from everylabel.methods.base import Method, State
-from everylabel.methods.depl.depl import Learning
+from everylabel.methods.depl.settings import Learning
 from everylabel.methods.facts import FEW_DOCUMENTS, Facts, Work, encoder_for
 from everylabel.methods.traits import Traits, method
 from everylabel.methods.words.linear import seen_labels

@@ -44,8 +44,7 @@ from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
 from everylabel.methods.depl.bounds import keyword_bounds
 from everylabel.methods.depl.presets import CLASSIFIER, DE_RET, DEPL
-from everylabel.methods.depl.settings import Learning as Learning
-from everylabel.methods.depl.settings import Pooling, Shape
+from everylabel.methods.depl.settings import Learning, Pooling, Shape
 from everylabel.methods.evidence import Clue, base_forms
 from everylabel.methods.facts import FEW_DOCUMENTS, MANY_LABELS, Facts, Work, encoder_for
 from everylabel.methods.rare import check_rare_weight, favour_rare

@@ -51,7 +51,8 @@ from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError, DataError
 from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
-from everylabel.methods.depl.depl import Learning, seen_first
+from everylabel.methods.depl.depl import seen_first
+from everylabel.methods.depl.settings import Learning
 from everylabel.methods.evidence import Clue, heaviest_window
 from everylabel.methods.facts import FEW_DOCUMENTS, Facts, Work, encoder_for
 from everylabel.methods.onesided.presets import FROZEN, presets_of

@@ -18,7 +18,7 @@ from everylabel.train.rates import best_share, short_run
 from everylabel.types import Csr, Ranking
 
 if TYPE_CHECKING:
-    from everylabel.methods.depl.depl import Learning
+    from everylabel.methods.depl.settings import Learning
     from everylabel.methods.onesided.onesided import OfDe
 
 SHARES = (0.4, 1.0, 2.0)  # of 5e-5: the paper's 2e-5, 5e-5 and 1e-4
