@@ -1,6 +1,7 @@
 """The rows of the tables of quality: rows/DATA/TABLE.toml, one TOML table a row, measured by `benchmarks.run.quality`.
 
-What stands above the first row of a file holds for all of its rows; a row says the rest:
+What stands above the first row of a file holds for all of its rows, a table `settings` too, which a row's own are put
+over; a row says the rest:
 
 | key | meaning |
 |---|---|
@@ -8,6 +9,9 @@ What stands above the first row of a file holds for all of its rows; a row says 
 | `seeds` | a cell of the table each |
 | `documents` | show so many of the training documents |
 | `pairs = "none"`, `label_share`, `pair_share` | show no pairs, or those of a share of the labels, or a share of them |
+| `dropped` | which 500 labels lose all their pairs (`benchmarks.run.shown`): bands and unseen labels go by what is left |
+| `texts = "names"` | labels have their names alone, as in most published systems |
+| `bands = "shown"` | bands go by the documents that are shown, not by all training documents |
 | `test_documents` | rank only so many of the split's documents |
 | `made_of` | no fit: the kept rankings of that row; `ensemble`: their mean, `rare_weight`: in another order |
 | `against` | rows that `benchmarks.run.differences` compares it with |
@@ -31,13 +35,21 @@ def all_rows() -> dict[str, Row]:
     rows: dict[str, Row] = {}
     for path in sorted(ROWS.glob("*/*.toml")):
         entries = tomllib.loads(path.read_text(encoding="utf-8"))
+        settings = entries.pop("settings", {})
         shared = {key: value for key, value in entries.items() if not isinstance(value, dict)}
         for name, row in entries.items():
             if isinstance(row, dict):
                 if name in rows:
                     raise ValueError(f"{path}: there is a row {name!r} in {rows[name]['data']} already")
-                rows[name] = {"data": path.parent.name, **shared, **row}
+                own = merged(settings, row.get("settings", {}))
+                rows[name] = {"data": path.parent.name, **shared, **row, **({"settings": own} if own else {})}
     return dict(sorted(rows.items()))
+
+
+def merged(under: Row, over: Row) -> Row:
+    """Settings, tables of them one in the other."""
+    both = {key: merged(under[key], over[key]) for key in under.keys() & over.keys() if isinstance(over[key], dict)}
+    return {**under, **over, **both}
 
 
 def read_row(name: str) -> Row:

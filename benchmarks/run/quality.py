@@ -3,7 +3,7 @@
 python -m benchmarks.run.quality --data DIR [--rows eurlex57k-xr-linear ...] [--split dev]
 
 What a row may say: `benchmarks.rows`. Metrics by band and unseen labels go by all training pairs, also where the method
-was shown less. Rankings are kept in benchmarks/work, for comparisons, and for rows that are made of others (`made_of`):
+was shown less, but for rows with `dropped` labels or `bands = "shown"`. Rankings are kept in benchmarks/work, for comparisons, and for rows that are made of others (`made_of`):
 with `ensemble` the mean over the seeds, which is what the method with as many `members` gives, and with `rare_weight`
 the labels in the order that this setting gives them.
 A row's cell (row, seed) whose result is there is skipped, so an interrupted run goes on where it stopped. Each cell
@@ -95,7 +95,8 @@ def run_cell(row: str, seed: int, data: Path, split: str) -> None:
         values["history"][0]["projection"], values["history"][-1]["projection"] = about_labels
     if spec["table"] == "pairs" and split == "test":
         values["calibration"] = calibration(method, ranking, test, folder, train.counts)
-    write_cell(row, seed, split, values, ranking, train, test)
+    by_shown = "dropped" in spec or spec.get("bands") == "shown"
+    write_cell(row, seed, split, values, ranking, shown if by_shown else train, test)
 
 
 def run_made(row: str, seed: int, data: Path, split: str) -> None:

@@ -34,18 +34,33 @@ def some(data: Dataset, n: int) -> Dataset:
 
 
 def supervised(train: Dataset, row: dict[str, Any], seed: int) -> Dataset:
-    """What a row's method gets to see: `documents` (a number), and of the pairs `none`, or a share.
+    """What a row's method gets to see: `documents` (a number), of the pairs `none`, a share, or all but those of
+    `dropped` labels, and of the labels their `names` alone.
 
     The documents are the same for every seed; the few-shot shares are drawn anew with each.
     """
     from everylabel.data.splits import keep_label_share, keep_pair_share
 
     train = some(train, row.get("documents", len(train)))
+    if row.get("texts") == "names":
+        train = names_alone(train)
+    if "dropped" in row:
+        return with_dropped_labels(train, row["dropped"])[0]
     if "label_share" in row:
         return keep_label_share(train, row["label_share"], seed)[0]
     if "pair_share" in row:
         return keep_pair_share(train, row["pair_share"], seed)
     return train.without_pairs() if row.get("pairs") == "none" else train
+
+
+def names_alone(data: Dataset) -> Dataset:
+    """Without alternative names and descriptions."""
+    from dataclasses import replace
+
+    from everylabel.data import Label, LabelSet
+
+    pairs = zip(data.labels.ids, data.labels.names, strict=True)
+    return replace(data, labels=LabelSet.of(Label(label_id, name) for label_id, name in pairs))
 
 
 def with_dropped_labels(train: Dataset, draw: int) -> tuple[Dataset, LongArray]:

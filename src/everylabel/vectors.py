@@ -29,6 +29,12 @@ def unit_rows(vectors: Any) -> Any:
     return csr_of(data / np.repeat(np.where(norms > 0, norms, 1), lengths), matrix.indices, indptr, matrix.shape)
 
 
+def rotation(vectors: Any, onto: Any) -> Any:
+    """(dim, dim), orthogonal: it turns these rows to where they are nearest to the others (Procrustes). O(n dim^2)."""
+    left, _, right = np.linalg.svd(np.asarray(vectors, np.float64).T @ np.asarray(onto, np.float64))
+    return (left @ right).astype(np.float32)
+
+
 def logistic(odds: Any) -> Any:
     """1 / (1 + exp(-odds)), without overflow; scipy's takes half a second to import."""
     small = np.exp(-np.abs(odds))

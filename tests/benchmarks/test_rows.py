@@ -14,7 +14,7 @@ from everylabel import config
 from everylabel.registry import method_class
 
 KEYS = {"data", "table", "method", "settings", "seeds", "documents", "test_documents", "against"}
-SHOWN = {"pairs", "label_share", "pair_share"}
+SHOWN = {"pairs", "label_share", "pair_share", "dropped", "texts", "bands"}
 MADE = {"made_of", "ensemble", "rare_weight"}
 
 
@@ -45,7 +45,8 @@ def file_of(row: dict[str, Any]) -> Any:
 
 
 def test_every_result_of_quality_has_its_row_and_seed() -> None:
-    cells = {cell_name(name, seed) for name, row in all_rows().items() for seed in row["seeds"]}
+    seeds = [(name, seed) for name, row in all_rows().items() for seed in row["seeds"]]
+    cells = {cell_name(name, seed, split) for name, seed in seeds for split in ("dev", "test")}
     results = {f"quality/{path.stem}" for path in (RESULTS / "quality").glob("*.json")}
     assert results <= cells
 

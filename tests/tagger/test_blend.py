@@ -13,8 +13,8 @@ from scipy.special import expit
 from scipy.stats import spearmanr
 
 from everylabel.data.dataset import contains, pairs_from_lists
+from everylabel.data.enough import TO_LEARN_TREES
 from everylabel.metrics.ranking import find_hits, ndcg, recall
-from everylabel.tagger import blend as module
 from everylabel.tagger.blend import Blend, learn, starts
 from everylabel.tagger.blending_set import BlendingSet
 from everylabel.tagger.candidates import column_names, tabulated
@@ -175,7 +175,7 @@ def test_the_same_seed_gives_the_same_blend() -> None:
     np.testing.assert_array_equal(ranking.ids, learned()[1].ids)
 
 
-@pytest.mark.parametrize("n_docs", [1, 5, module.LEAST_DOCUMENTS - 1])
+@pytest.mark.parametrize("n_docs", [1, 5, TO_LEARN_TREES - 1])
 def test_of_too_few_documents_it_takes_the_mean_of_ranks(n_docs: int) -> None:
     held = world(5, n_docs, unseen=0.3, counts=IN_REHEARSAL).held()
     blend, ranking = learn(held, COUNTS, UNSEEN_RATE, NAMES, 0)

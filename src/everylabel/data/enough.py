@@ -4,6 +4,7 @@ from __future__ import annotations
 
 TO_REHEARSE = 10  # training documents, below which a part of them is nothing to learn from
 TO_BLEND = 300  # of a dev split that a tagger blends on
+TO_LEARN_TREES = 60  # held-out documents: with fewer nothing is learned of whom to trust
 TO_CALIBRATE = 20  # of a dev split that scores become probabilities by
 TO_TEST = 50  # of a test split: one document is 2 points of P@1 then
 

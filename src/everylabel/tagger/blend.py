@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everylabel import checks
+from everylabel.data.enough import TO_LEARN_TREES
 from everylabel.methods.calibrate import CALIBRATION_DEPTH
 from everylabel.parallel import n_openmp_threads
 from everylabel.run import QUIET, Run
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 Doubles = NDArray[np.float64]
 
-LEAST_DOCUMENTS = 60  # held out, with labels: fewer are not learned from
 LEAST_HITS = 100
 ROUNDS = 400
 PATIENCE = 30
@@ -112,7 +112,7 @@ class Blend:
 
 
 def enough_for_trees(data: BlendingSet, hits: NDArray[np.bool_]) -> bool:
-    return data.table.n_documents >= LEAST_DOCUMENTS and int(hits.sum()) >= LEAST_HITS
+    return data.table.n_documents >= TO_LEARN_TREES and int(hits.sum()) >= LEAST_HITS
 
 
 def starts(table: CandidateTable) -> Doubles:

@@ -23,7 +23,7 @@ from everylabel.tagger import job_cache
 from everylabel.tagger.experts import fit_expert, new_expert, opinions
 from everylabel.tagger.job_cache import FittedJob, RankingsByRehearsal
 from everylabel.tagger.prior import prior_among
-from everylabel.tagger.rehearsal import Rehearsal
+from everylabel.tagger.rehearsal import Rehearsal, n_held_out
 from everylabel.text.views import Views
 from everylabel.types import Ranking
 
@@ -73,25 +73,25 @@ def run_job(job: Job, dataset: Dataset, rehearsals: Sequence[Rehearsal], run: Ru
     if known is not None:
         return known
     started = run.clock()
-    own = run.within(job.label)
+    own, n_held = run.within(job.label), n_held_out(rehearsals)
     if job.rehearsal == WHOLE:
         expert = fit_expert(job.new_expert(), dataset, own)
         rankings = {
-            i: _asked(job.name, rehearsing(expert, one), one, run)
+            i: _asked(job.name, rehearsing(expert, one), one, n_held, run)
             for i, one in enumerate(rehearsals)
             if answers_whole(job.name, one)
         }
     else:
         one = rehearsals[job.rehearsal]
         expert = fit_expert(job.new_expert(), one.train, own)
-        rankings = {job.rehearsal: _asked(job.name, expert, one, run)}
+        rankings = {job.rehearsal: _asked(job.name, expert, one, n_held, run)}
     result = FittedJob(expert if job.rehearsal == WHOLE else None, rankings, run.clock() - started)
     job_cache.write(job.label, cache_key(job, len(rehearsals)), result, run)
     return result
 
 
-def _asked(name: str, expert: Method, rehearsal: Rehearsal, run: Run) -> dict[str, Ranking]:
-    return opinions({name: expert}, Views.in_run(rehearsal.held.documents, run), prior_among([expert]))
+def _asked(name: str, expert: Method, rehearsal: Rehearsal, n_held: int, run: Run) -> dict[str, Ranking]:
+    return opinions({name: expert}, Views.in_run(rehearsal.held.documents, run), prior_among([expert], n_held))
 
 
 def rehearsing(expert: Method, rehearsal: Rehearsal) -> Method:

@@ -8,7 +8,7 @@ part of the training documents, and of few documents each one in its turn (cross
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -49,6 +49,10 @@ def rehearsals(dataset: Dataset, dev: Dataset | None, seed: int) -> Iterator[Reh
         if rest.required_pairs.nnz:
             train, hidden = _hidden(rest, dataset.counts, seed + fold)
             yield Rehearsal(train, _in_order(dataset, held), hidden, outside=False)
+
+
+def n_held_out(rehearsals: Sequence[Rehearsal]) -> int:
+    return sum(len(one.held) for one in rehearsals)
 
 
 def labelled(dataset: Dataset) -> int:

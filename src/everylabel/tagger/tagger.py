@@ -46,7 +46,7 @@ from everylabel.tagger.order import DEPTH, MOST_NEW, ORDERS, Order, best_rare_we
 from everylabel.tagger.plan import Choice, Plan, choose_plan, seconds_of, spoken
 from everylabel.tagger.prior import Prior, prior_among, prior_of
 from everylabel.tagger.probability import rate_of_unseen
-from everylabel.tagger.rehearsal import Rehearsal, dev_of, labelled, rehearsals
+from everylabel.tagger.rehearsal import Rehearsal, dev_of, labelled, n_held_out, rehearsals
 from everylabel.tagger.tags import Tag, described
 from everylabel.tagger.update import Learned, as_dataset, measured, refit_due
 from everylabel.text.views import Views
@@ -248,7 +248,7 @@ class Tagger(Method):
         """Expert by expert, the most valuable first: an interrupted or late fit has the best of them."""
         rehearsed = list(rehearsals(dataset, dev, self.random_state))
         found: list[RankingsByRehearsal] = []
-        n_held = sum(len(one.held) for one in rehearsed)
+        n_held = n_held_out(rehearsed)
         spare = self.plan_.spare
         for choice in (*self.plan_.experts, *spare):
             if self.experts_ and not clock.has_time_for(choice.seconds, BLENDING * n_held, choice.kind):
@@ -273,7 +273,7 @@ class Tagger(Method):
         if not self.experts_:
             reasons = "; ".join(f"{event['expert']} {event['why']}" for event in self.history_)
             raise DataError(f"{dataset.name}: no expert is left: {reasons}")
-        self.prior_ = prior_among(self.experts_.values())
+        self.prior_ = prior_among(self.experts_.values(), n_held)
         with clock.watch("blend"):
             self._blend_experts(dataset, dev, rehearsed, joined(found, len(rehearsed)), run)
 

@@ -19,7 +19,9 @@ from everylabel.linear.solver import SolverConfig
 from everylabel.methods.matchxml import matchxml
 from everylabel.methods.matchxml.matchxml import FineTuning, MatchXml, XrTransformer
 from everylabel.methods.words.linear import XrLinear
+from everylabel.run import QUIET
 from everylabel.text.tfidf import TfidfConfig
+from everylabel.text.views import Views
 from everylabel.tree.build import build_tree
 
 tiny_folder = encoders.made_folder
@@ -195,3 +197,33 @@ def test_a_bag_of_words_has_no_texts_to_encode(settings: dict[str, Any]) -> None
 def test_settings_that_cannot_work_are_refused(bad: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         MatchXml(**bad).fit(DATA)
+
+
+def test_held_out_vectors_are_by_encoders_that_did_not_learn_from_the_document(settings: dict[str, Any]) -> None:
+    """And lie where the encoder of all documents would put them, up to what it has learned from them."""
+    method = MatchXml(**settings)
+    method.fine_tuning = replace(method.fine_tuning, folds=2)
+    member, views, seen = matchxml.Member(method, 0), Views(DATA.documents), []
+    fine_tuned = member.fine_tuned
+
+    def watched(texts: list[str], rows: Any, *rest: Any) -> Any:
+        seen.append(set(rows.tolist()))
+        return fine_tuned(texts, rows, *rest)
+
+    member.fine_tuned = watched  # type: ignore[method-assign]
+    own = DATA.required_pairs[:, :8]
+    vectors = member.tuned(np.eye(8, dtype=np.float32), own, views, QUIET)
+    everyone, first, second = seen
+    assert first | second == everyone
+    assert not first & second
+    assert member.encoder is not None
+    of_all = member.encoder.encode(views.full_texts)
+    assert vectors.shape == of_all.shape
+    assert not np.array_equal(vectors, of_all)
+    assert np.einsum("ij,ij->i", vectors, of_all).mean() > 0.8
+    assert hits(MatchXml(**settings | {"fine_tuning": method.fine_tuning}).fit(DATA)) > 0.5
+
+
+def test_one_fold_is_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=r"folds must be 0, or at least 2; got 1"):
+        MatchXml(**settings | {"fine_tuning": FineTuning(folds=1)}).fit(DATA)

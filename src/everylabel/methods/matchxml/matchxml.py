@@ -41,10 +41,10 @@ from everylabel.text.matching import require_texts
 from everylabel.text.tfidf import TfidfConfig
 from everylabel.text.views import Views
 from everylabel.train.config import Compute
-from everylabel.tree.build import build_tree, flat_tree, pifa
+from everylabel.tree.build import LabelTree, build_tree, flat_tree, pifa
 from everylabel.tree.label2vec import Label2VecConfig, completed, label2vec
-from everylabel.types import Csr, FloatArray, IntArray, Ranking
-from everylabel.vectors import side_by_side, unit_rows
+from everylabel.types import Csr, FloatArray, IntArray, LongArray, Ranking
+from everylabel.vectors import rotation, side_by_side, unit_rows
 
 if TYPE_CHECKING:
     from everylabel.encoders.base import Encoder
@@ -73,8 +73,12 @@ class FineTuning(Compute):
     head_lr: float = 1e-3
     stage_lr: tuple[float, ...] = ()  # of the encoder, a stage each, the last one for all after it; (): lr
     stage_steps: tuple[int, ...] = ()  # likewise; (): epochs
+    folds: int = 0  # the ranker learns from vectors by encoders that were tuned on the other parts of the documents,
+    # as it will meet new ones; 0: by the encoder that has learned from the same documents. Tunes so many times more
 
     def check(self) -> None:
+        if self.folds < 0 or self.folds == 1:
+            raise ConfigError(f"fine_tuning.folds must be 0, or at least 2; got {self.folds}")
         if self.epochs < 0 or min(self.batch_size, self.negatives) < 1:
             raise ConfigError("fine_tuning: epochs must not be negative; batch_size and negatives at least 1")
         if min(self.leaf_size, self.arity) < 2:
@@ -277,17 +281,43 @@ class Member:
 
     def tuned(self, label_vectors: Any, own: Csr, views: Views, run: Run) -> FloatArray:
         """The documents' vectors by the encoder, which is fine-tuned down the tree of the labels' vectors, if any."""
+        texts = views.full_texts
+        if label_vectors is None:
+            self.encoder = self.loaded(texts, run)
+            return self.encoder.encode(texts, run=run)
+        config = self.config.fine_tuning
+        sizes: dict[str, Any] = {"leaf_size": config.leaf_size, "arity": config.arity, "first": config.first_nodes}
+        rng, labels = np.random.default_rng(self.seed), np.arange(own.shape[1], dtype=np.int32)
+        tree = build_tree(label_vectors, labels, rng=rng, run=run, **sizes)
+        self.encoder = self.fine_tuned(texts, np.arange(len(texts)), own, tree, run)
+        vectors = self.encoder.encode(texts, run=run)
+        return self.held_out(vectors, texts, own, tree, run) if config.folds else vectors
+
+    def loaded(self, texts: list[str], run: Run) -> Encoder:
         from everylabel.encoders.build import load_encoder
+
+        return load_encoder(self.encoder_config, texts, run)
+
+    def fine_tuned(self, texts: list[str], rows: LongArray, own: Csr, tree: LabelTree, run: Run) -> Encoder:
+        """On these rows of the texts. It begins as it would with all of them."""
         from everylabel.methods.matchxml.levels import Levels
 
-        config, texts = self.config.fine_tuning, views.full_texts
-        self.encoder = load_encoder(self.encoder_config, texts, run)
-        if label_vectors is not None:
-            sizes: dict[str, Any] = {"leaf_size": config.leaf_size, "arity": config.arity, "first": config.first_nodes}
-            rng, labels = np.random.default_rng(self.seed), np.arange(own.shape[1], dtype=np.int32)
-            tree = build_tree(label_vectors, labels, rng=rng, run=run, **sizes)
-            Levels(config, self.encoder, texts, self.seed, run).fine_tune(own, tree)
-        return self.encoder.encode(texts, run=run)
+        encoder = self.loaded(texts, run)
+        learned = [texts[i] for i in rows]
+        Levels(self.config.fine_tuning, encoder, learned, self.seed, run).fine_tune(csr_matrix(own[rows]), tree)
+        return encoder
+
+    def held_out(self, vectors: FloatArray, texts: list[str], own: Csr, tree: LabelTree, run: Run) -> FloatArray:
+        """Each document by an encoder that was tuned on others, turned so that these lie as nearly as they can where
+        the encoder of all has them (`vectors`): two fine-tunings of one model do not end in the same axes."""
+        found, n_folds = np.empty_like(vectors), self.config.fine_tuning.folds
+        fold = np.random.default_rng(self.seed).permutation(len(texts)) % n_folds
+        for number in range(n_folds):
+            held, rest = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
+            encoder = self.fine_tuned(texts, rest, own, tree, run.within(f"fold {number}"))
+            other = encoder.encode(texts, run=run)
+            found[held] = other[held] @ rotation(other[rest], vectors[rest])
+        return found
 
     def label_vectors(self, X: Csr, own: Csr, run: Run) -> Any:
         if self.config.tree == "pifa":
