@@ -3,9 +3,9 @@
 python -m benchmarks.run.quality --data DIR [--rows eurlex57k-xr-linear ...] [--split dev]
 
 What a row may say: `benchmarks.rows`. Metrics by band and unseen labels go by all training pairs, also where the method
-was shown less, but for rows with `dropped` labels or `bands = "shown"`. Rankings are kept in benchmarks/work, for comparisons, and for rows that are made of others (`made_of`):
-with `ensemble` the mean over the seeds, which is what the method with as many `members` gives, and with `rare_weight`
-the labels in the order that this setting gives them.
+was shown less, but for rows with `dropped` labels or `bands = "shown"`. Rankings are kept in benchmarks/work, for
+comparisons, and for rows that are made of others (`made_of`): with `ensemble` the mean over the seeds, which is what
+the method with as many `members` gives, and with `rare_weight` the labels in the order that this setting gives them.
 A row's cell (row, seed) whose result is there is skipped, so an interrupted run goes on where it stopped. Each cell
 runs in a process of its own, so that its peak memory is its own. Times are those of seed 0, and count with all
 documents only: other cells find the vectors of frozen transformers in the cache, and may run side by side.

@@ -23,7 +23,7 @@ from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.tagger.blending_set import BlendingSet
 from everylabel.tagger.candidates import EXPERT_COLUMNS, PRIOR, SHARED_COLUMNS, CandidateTable
-from everylabel.tagger.probability import NOTHING_KNOWN, Curve, Levels, fit_levels
+from everylabel.tagger.probability import FIRM, LOOSE, NOTHING_KNOWN, Curve, Levels, fit_levels
 from everylabel.tagger.trees import Trees
 from everylabel.types import FloatArray, LongArray, Ranking
 from everylabel.vectors import logistic
@@ -40,6 +40,8 @@ MOST_ROWS = 2_000_000
 NEGATIVES = 60  # of a document, at random, beside those that any expert has among its first ten
 TIES = 1e-3  # of the experts' mean rank, beside the trees: they leave equal what they cannot tell apart
 LARGEST = 1e6  # of a slope, a level, a weight
+RANKS_BESIDE_PRIOR, USED_BESIDE_PRIOR = 0.5, 1.0  # as log odds (chosen on dev documents: benchmarks.run.few_pairs)
+USUAL_RANK = 3.0  # the mean logarithm of ranks of a label that is as good as the prior says
 UNSEEN_RANK_WEIGHT = 0.5  # of the mean rank among labels without training documents, beside the trees
 
 
@@ -121,9 +123,14 @@ def starts(table: CandidateTable) -> Doubles:
 
 
 def without_trees(table: CandidateTable) -> Doubles:
-    """What decides where there is too little to learn from: other corpora, and the experts' ranks."""
+    """What decides where there is too little to learn from: the experts' ranks; and first, where there is a prior, the
+    log odds of other corpora, that the label is used here, and that the experts who have learned from pairs agree."""
     prior = table.shared(PRIOR).astype(np.float64)
-    return np.where(np.isnan(prior), 0, prior) + starts(table)
+    if np.isnan(prior).all():
+        return starts(table)
+    known = np.where(np.isnan(prior), np.nanmin(prior), prior)
+    used = table.shared("unseen").astype(np.float64) < 1
+    return known + RANKS_BESIDE_PRIOR * (starts(table) + USUAL_RANK) + USED_BESIDE_PRIOR * used
 
 
 def with_ranks(trees: Doubles, table: CandidateTable) -> Doubles:
@@ -156,7 +163,8 @@ def learn(
             gains = dict(zip(names, (shares / max(shares.sum(), 1e-12)).round(5).tolist(), strict=True))
             blend = replace(blend.with_trees(booster), gains=gains)
             advance(1)
-    blend = replace(blend, levels=fit_levels(data, hits, margins, counts, unseen_rate))
+    pull = LOOSE if blend.trees is not None or np.isnan(data.table.shared(PRIOR)).all() else FIRM
+    blend = replace(blend, levels=fit_levels(data, hits, margins, counts, unseen_rate, pull))
     shown = ~data.hidden
     scores = blend.scores_of(margins[shown], data.counts[shown])
     return blend, data.table.take(shown).ranking(scores, CALIBRATION_DEPTH)

@@ -35,7 +35,10 @@ SEEN_BANDS = tuple(band for band in BANDS if band != "unseen")
 BEST_SEEN, BEST_UNSEEN = 12, 10  # labels of a document that curves are learned from
 LEAST_SLOPE = 0.05
 FEW_PAIRS = 10  # that say something about all
-PULL = (20.0, 20.0, 5.0)  # of a band's curve towards that of all: as if so many hits had been seen there
+Pull = tuple[float, float, float]
+PULL: Pull = (20.0, 20.0, 5.0)  # of a band's curve towards that of all: as if so many hits had been seen there
+LOOSE: Pull = (1.0, 1.0, 0.01)  # of the curve of all towards margins as they are, where trees have learned these
+FIRM: Pull = (20.0, 20.0, 1.0)  # where they come from other corpora, and there are few documents to say otherwise
 
 
 class Curve(NamedTuple):
@@ -74,19 +77,22 @@ class Levels:
         return found
 
 
-def fit_levels(data: BlendingSet, hits: Mask, margins: Doubles, counts: LongArray, unseen_rate: float) -> Levels:
-    """`counts`: training documents of each label in all data; `unseen_rate`: of rate_of_unseen."""
+def fit_levels(
+    data: BlendingSet, hits: Mask, margins: Doubles, counts: LongArray, unseen_rate: float, pull: Pull = LOOSE
+) -> Levels:
+    """`counts`: training documents of each label in all data; `unseen_rate`: of rate_of_unseen; `pull`: of curves
+    towards margins as they are."""
     unseen, documents = data.counts == 0, data.table.documents
     curves = dict(NOTHING_KNOWN)
     seen = best_rows(documents, margins, ~unseen, BEST_SEEN)
-    of_all = fitted_curve(margins[seen], hits[seen])
+    of_all = fitted_curve(margins[seen], hits[seen], pull=pull)
     for band in SEEN_BANDS:
         rows = seen & in_band(data.counts, band)
         curves[band] = fitted_curve(margins[rows], hits[rows], of_all, PULL)
     curves["added"] = of_all
     if unseen.any():
         hidden = best_rows(documents, margins, data.hidden, BEST_UNSEEN)
-        curves["added"] = fitted_curve(margins[hidden], hits[hidden]) if hits[hidden].any() else of_all
+        curves["added"] = fitted_curve(margins[hidden], hits[hidden], pull=pull) if hits[hidden].any() else of_all
         natural = best_rows(documents, margins, unseen & ~data.hidden, BEST_UNSEEN)
         start = levelled(curves["added"], margins[natural], float(hits[natural].sum()))
         slope = fitted_curve(margins[natural], hits[natural], start, PULL)
@@ -133,9 +139,7 @@ def share_found(data: BlendingSet, hits: Mask, natural: Mask, hidden: Mask) -> f
     return (float(hits[natural].sum()) + FEW_PAIRS * of_hidden) / (n_pairs + FEW_PAIRS)
 
 
-def fitted_curve(
-    margins: Doubles, hits: Mask, towards: Curve = AS_THEY_ARE, pull: tuple[float, float, float] = (1.0, 1.0, 0.01)
-) -> Curve:
+def fitted_curve(margins: Doubles, hits: Mask, towards: Curve = AS_THEY_ARE, pull: Pull = LOOSE) -> Curve:
     """Logistic regression on `bent` margins, a little drawn to another curve; never falling. O(rows)."""
     from scipy.optimize import minimize
     from scipy.special import log_expit
