@@ -13,6 +13,7 @@ from tests.tagger.conftest import assert_identical, quality
 
 import everylabel
 from everylabel.data.dataset import Documents, Label, LabelSet
+from everylabel.data.enough import TO_LEARN_TREES
 from everylabel.methods.readings import MEANING, TRANSFORMER, WORDS, Reader
 from everylabel.methods.words.lexical import Bm25Match, TfidfMatch
 from everylabel.metrics.reliability import reliability
@@ -20,7 +21,7 @@ from everylabel.tagger import prior
 from everylabel.tagger.blend import without_trees
 from everylabel.tagger.candidates import LEAST_ODDS, PRIOR, found_in, log_odds, tabulated
 from everylabel.tagger.experts import opinions
-from everylabel.tagger.prior import FILE, Prior, Readings, column_names, columns, in_order, prior_of
+from everylabel.tagger.prior import FILE, Prior, Readings, column_names, columns, in_order, prior_among, prior_of
 from everylabel.tagger.tagger import Tagger
 from everylabel.text.views import Views
 from everylabel.types import Ranking
@@ -246,3 +247,15 @@ def test_where_there_is_too_little_to_learn_from_the_prior_decides() -> None:
     margins = without_trees(tabulated(found, [True, False, True], counts, counts))
     assert margins.argmax() == 1
     assert margins.argmin() == 2
+
+
+@pytest.mark.parametrize(("n_held", "known"), [(0, True), (TO_LEARN_TREES - 1, True), (TO_LEARN_TREES, False)])
+def test_a_blend_that_cannot_be_learned_has_a_prior(corpus: Any, n_held: int, known: bool) -> None:
+    expert = Parts().fit(corpus.train.without_pairs())
+    assert (prior_among([TfidfMatch(), expert], n_held) is not None) == known
+
+
+def test_a_label_that_is_used_is_more_probable_than_one_that_is_not() -> None:
+    found = {"tfidf": ranking({0: 0.9, 1: 0.8}), PRIOR: ranking({0: 0.5, 1: 0.5})}
+    margins = without_trees(tabulated(found, [True, True], np.array([0, 3]), np.array([1, 1])))
+    assert margins.argmax() == 1
