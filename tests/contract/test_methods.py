@@ -21,6 +21,7 @@ from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_f
 from everylabel.errors import ConfigError, DataError, NotFittedError
 from everylabel.methods.base import MOST_PADDED, Method
 from everylabel.methods.calibrate import Calibration
+from everylabel.metrics.ranking import restrict
 from everylabel.registry import method_class
 from everylabel.run import QUIET, Run
 from everylabel.store import read_manifest
@@ -241,6 +242,21 @@ def test_labels_come_and_go(fitted: Method, toy: Any, tmp_path: Path) -> None:
     assert_same(method.add_labels([first]).rank(texts, 20), before)
 
 
+def test_deprecated_labels_are_never_ranked(new: Fit, toy: Any, tmp_path: Path) -> None:
+    old = toy.train.labels[0]
+    labels = LabelSet.of([dataclasses.replace(old, deprecated=True), *toy.train.labels[1:]])
+    method = new().fit(dataclasses.replace(toy.train, labels=labels))
+    found = method.rank(toy.single, len(labels))
+    assert 0 not in found.ids
+    assert (found.ids >= 0).any()
+    method.add_labels([Label("bird", "penguin colony", deprecated=True), labels[0]])  # which stays what it is
+    assert not {0, len(labels)} & set(method.rank([*toy.single, "penguin colony"], len(labels)).ids.ravel().tolist())
+    method.save(tmp_path / "model")
+    loaded = everylabel.load(tmp_path / "model")
+    assert loaded.labels_ == method.labels_
+    assert_identical(loaded.rank(toy.single, 20), method.rank(toy.single, 20))
+
+
 def test_labels_that_cannot_come_or_go(fitted: Method, toy: Any) -> None:
     known, before = toy.train.labels[0], fitted.rank(toy.single, 5)
     for wrong, message in (
@@ -255,6 +271,26 @@ def test_labels_that_cannot_come_or_go(fitted: Method, toy: Any) -> None:
     with pytest.raises(DataError, match="'nowhere' is not in the vocabulary"):
         fitted.remove_labels([known.id, "nowhere"])
     assert_identical(fitted.rank(toy.single, 5), before)
+
+
+def test_some_labels_alone_have_the_scores_that_they_have_among_all(fitted: Method, toy: Any) -> None:
+    """In the same order, however deep they stand; more of them where a search for all follows some branches only."""
+    texts, n_labels = toy.single + toy.double + HOSTILE, len(toy.train.labels)
+    everything = fitted.rank(texts, n_labels)
+    for wanted in (np.arange(n_labels) % 5 == 1, np.arange(n_labels) == 3, np.ones(n_labels, np.bool_)):
+        n = int(wanted.sum())
+        found = fitted.selecting(wanted).rank(texts, n)
+        assert_ranking(found, len(texts), n, n_labels)
+        assert_identical(fitted.selecting(wanted).rank(texts, 1), found.top(1))
+        for row, expected in enumerate(restrict(everything, wanted).ids.tolist()):
+            known = np.isin(found.ids[row], [label for label in expected if label >= 0])
+            rest = restrict(everything, wanted, int(known.sum()))
+            assert sum(label >= 0 for label in expected) == known.sum()
+            assert_identical(
+                Ranking(found.ids[row, known], found.scores[row, known]), Ranking(*(part[row] for part in rest))
+            )
+            assert wanted[found.ids[row][found.ids[row] >= 0]].all()
+    assert_identical(fitted.rank(texts, n_labels), everything)
 
 
 def test_the_dataset_stays_as_it_was(new: Fit, toy: Any) -> None:

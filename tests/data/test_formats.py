@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix, save_npz
+from tests.data.conftest import SKOS
+from tests.listening import Recorder
 
-from everylabel.data import available_splits, detect_format, load_dataset, load_filter, load_labels
-from everylabel.data.dataset import Dataset, Label
+from everylabel.data import available_splits, detect_format, load_dataset, load_filter, load_labelled, load_labels
+from everylabel.data.dataset import Dataset, Label, Translation
 from everylabel.errors import ConfigError, DataError
+from everylabel.run import Run
 
 Make = Callable[..., Path]
 
@@ -147,7 +152,68 @@ def test_annif_csv_in_two_languages(make: Make) -> None:
     assert train.documents.ids == ["7", "8"]
     assert train.documents.texts == ['red, "ripe" apples', "a bear"]
     assert labels_of(train) == [["http://x/a", "http://x/b"], []]
-    assert load_labels(path, language="fi").names == ["omenat", "karhut"]
+    finnish = load_labels(path, language="fi")
+    assert finnish.names == ["omenat", "karhut"]
+    assert (finnish.language, finnish.languages) == ("fi", ("en",))
+    assert finnish[0].translations == (Translation("en", "apples"),)
+    assert list(finnish.notations) == list(load_labels(path).notations) == ["1", ""]
+
+
+def test_annif_tsv_has_notations(tmp_path: Path) -> None:
+    (tmp_path / "subjects.tsv").write_text("<http://x/a>\tapples\t63.1\n<http://x/b>\tbears\n")
+    labels = load_labels(tmp_path / "subjects.tsv")
+    assert labels.names == ["apples", "bears"]
+    assert labels.notations == ["63.1", ""]
+
+
+def test_native_labels_have_all_that_a_label_has(tmp_path: Path) -> None:
+    file = tmp_path / "labels.jsonl"
+    file.write_text(
+        '{"id": "a", "name": "ships", "notation": "7", "uri": "http://x/a", "types": ["t"], "schemes": ["s"],'
+        ' "mine": 1, "related": ["b"], "language": "en", "translations": [{"language": "fi", "text": "laivat"}],'
+        ' "deprecated": true, "replaced_by": ["b"]}\n{"id": "b", "name": "b", "translations": null}\n'
+    )
+    about: dict[str, Any] = {
+        "translations": (Translation("fi", "laivat"),),
+        "deprecated": True,
+        "replaced_by": ("b",),
+        "language": "en",
+    }
+    ships = Label("a", "ships", notation="7", uri="http://x/a", types=("t",), schemes=("s",), related=("b",), **about)
+    assert load_labels(file) == [ships, Label("b", "b")]
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ('"notation": 7', "the notation of a label is an int"),
+        ('"types": "x"', 'expected lists of texts under "types"'),
+        ('"translations": [["fi", "x"]]', 'expected "translations" as a list of'),
+        ('"translations": [{"language": "fi"}]', "expected a translation"),
+        ('"translations": [{"language": "f!", "text": "x"}]', "expected a language such as fi"),
+        ('"deprecated": "yes"', "deprecated is a str"),
+    ],
+)
+def test_what_a_native_label_cannot_have_is_a_bad_row(tmp_path: Path, said: str, message: str) -> None:
+    (tmp_path / "labels.jsonl").write_text(f'{{"id": "a", "name": "a", {said}}}\n{{"id": "b", "name": "b"}}\n')
+    with pytest.raises(DataError, match=rf"labels\.jsonl:1: .*{re.escape(message)}.*; correct the line"):
+        load_labels(tmp_path / "labels.jsonl")
+    assert load_labels(tmp_path / "labels.jsonl", on_bad_row="skip").ids == ["b"]
+
+
+def test_pairs_of_a_deprecated_label_go_to_its_replacement_and_that_is_said(make: Make) -> None:
+    replaced = SKOS.replace("owl:deprecated true", "owl:deprecated true ; dct:isReplacedBy <http://x/c>")
+    files = {
+        "thesaurus.ttl": f"@prefix dct: <http://purl.org/dc/terms/> .\n{replaced}",
+        "train.tsv": "a bear\t<http://x/b> <http://x/a>\nbears and crops\t<http://x/b> <http://x/c>\n",
+    }
+    path, recorder = make("replaced", files), Recorder()
+    data = load_dataset(path, run=Run(reporter=recorder))
+    assert labels_of(data) == [["http://x/a", "http://x/c"], ["http://x/c"]]
+    (said,) = [line for line in recorder.said if "are deprecated" in line]
+    assert said.endswith("replaced: 2 labels of documents are deprecated, and read as the labels that replaced them")
+    known = load_labelled(path / "train.tsv", load_labels(path), run=Run(reporter=recorder))
+    assert labels_of(known) == labels_of(data)
 
 
 def test_annif_json_lines_name_labels_by_uri_or_name(make: Make) -> None:
@@ -166,9 +232,13 @@ def test_annif_folder(make: Make) -> None:
 def test_skos(make: Make) -> None:
     path = make("annif_skos")
     english, finnish = load_labels(path), load_labels(path / "thesaurus.ttl", language="fi")
-    assert english[0] == Label("http://x/a", "apples", "a fruit", ("pomes",), ("http://x/c",))
-    assert english.ids == ["http://x/a", "http://x/c"]  # the deprecated concept is left out
-    assert finnish.names == ["omenat", "crops"]
+    translations = (Translation("fi", "omenat"), Translation("fi", "omput", "alternative"))
+    about: dict[str, Any] = {"translations": translations, "language": "en"}
+    assert english[0] == Label("http://x/a", "apples", "a fruit", ("pomes",), ("http://x/c",), **about)
+    assert english.ids == ["http://x/a", "http://x/b", "http://x/c"]
+    assert english.deprecated.tolist() == [False, True, False]
+    assert finnish.names == ["omenat", "bears", "crops"]
+    assert list(finnish.name_languages) == ["fi", "en", ""]
 
 
 def test_csv(make: Make) -> None:

@@ -11,13 +11,21 @@ from hypothesis import strategies as st
 
 from everylabel.data import ids as ids_module
 from everylabel.data.columns import TextColumn
-from everylabel.data.dataset import Label, LabelSet
+from everylabel.data.dataset import Label, LabelSet, Translation
 from everylabel.data.ids import IdIndex, hashes_of
+from everylabel.data.label import KINDS
+from everylabel.data.labels import ANY_LANGUAGE
 from everylabel.errors import DataError
 
 word = st.text(st.characters(), max_size=5)
 few = st.lists(word, max_size=3).map(tuple)
-labels = st.lists(st.builds(Label, word, word, word, few, few), unique_by=lambda label: label.id)
+tag = st.sampled_from(["fi", "sv", "pt-BR"])
+translations = st.lists(st.builds(Translation, tag, word, st.sampled_from(KINDS)), max_size=3).map(tuple)
+label = st.builds(
+    Label, word, word, word, few, few, word, word, few, few, few, translations, st.booleans(), few, st.just("") | tag
+)
+plain = st.builds(Label, word, word, word, few, few)
+labels = st.lists(plain | label, unique_by=lambda label: label.id)
 
 
 @given(labels)
@@ -63,6 +71,126 @@ def test_label_texts_are_names_alternatives_and_descriptions(given: list[Label])
         for text in (label.name, *label.alternatives, *([label.description] if label.description else []))
     ]
     assert list(zip(texts, owners.tolist(), strict=True)) == expected
+
+
+@given(labels, st.sampled_from([("fi",), ("fi", "pt"), (ANY_LANGUAGE,), ()]))
+def test_translations_that_are_read_are_label_texts_too(given: list[Label], languages: tuple[str, ...]) -> None:
+    made = LabelSet.of(given).reading(languages)
+    read = {"fi": ["fi"], "pt": ["pt-BR"], ANY_LANGUAGE: ["fi", "sv", "pt-BR"]}
+    spoken = {tag for language in languages for tag in read[language]}
+    expected = []
+    for i, label in enumerate(given):
+        own = [one for one in label.translations if one.language in spoken]
+        beside = (*label.alternatives, *(one.text for one in own if one.kind != "description"))
+        described = [one.text for one in own if one.kind == "description"]
+        every = [label.name, *beside, *filter(None, [label.description]), *described]
+        expected += [(text, i) for text in every]
+        assert made.names_beside(i) == beside
+        assert made.texts_of(i) == [text for text in every if text]
+    texts, owners = made.texts()
+    assert list(zip(texts, owners.tolist(), strict=True)) == expected
+    assert made == LabelSet.of(given)
+    assert LabelSet.restored(made.state()).read_languages == languages
+    assert made[1:].read_languages == made.extended([Label("\x01new", "")]).read_languages == languages
+
+
+def test_a_column_that_no_label_has_anything_in_costs_nothing() -> None:
+    plain = LabelSet.of(Label(f"l{i}", f"name {i}", "about", ("also",), ("l0",)) for i in range(100))
+    assert sorted(plain.state()) == [
+        "alternatives", "alternatives/offsets", "descriptions", "ids", "index/hashes", "index/places", "names",
+        "parents", "parents/offsets",
+    ]  # fmt: skip
+    both = plain.extended([Label("x", "x")])
+    for column in (both.notations, both.types, both.translations):
+        assert column.is_blank
+    assert sum(both.notations.whole()[1].strides) == 0
+    assert plain.extended([Label("x", "x", notation="7")]).notations[99:] == ["", "7"]
+
+
+def test_names_are_shown_in_the_language_that_is_asked_for() -> None:
+    spoken = (Translation("fi", "laivat"), Translation("fi", "alukset", "alternative"), Translation("pt-BR", "navios"))
+    made = LabelSet.of(
+        [Label("a", "ships", alternatives=("vessels",), translations=spoken, language="en"), Label("b", "ports")]
+    )
+    assert [made.name_in(0, language) for language in ("", "en", "fi", "FI", "pt", "pt-PT", "de")] == [
+        "ships", "ships", "laivat", "laivat", "navios", "navios", "ships",
+    ]  # fmt: skip
+    assert [made.alternatives_in(0, language) for language in ("en", "fi", "pt", "de")] == [
+        ("vessels",), ("alukset",), (), ("vessels",),
+    ]  # fmt: skip
+    assert made.name_in(1, "fi") == "ports"
+    assert (made.language, made.languages) == ("en", ("fi", "pt-BR"))
+    assert (LabelSet.of([]).language, LabelSet.of([]).languages) == ("", ())
+    british = LabelSet.of([Label("a", "colour", translations=(Translation("en-US", "color"),), language="en-GB")])
+    assert [british.name_in(0, one) for one in ("en", "en-GB", "en-US")] == ["colour", "colour", "color"]
+
+
+def test_broader_and_narrower_labels_by_their_places() -> None:
+    made = LabelSet.of(
+        [Label("a", "a"), Label("b", "b", parents=("a", "nowhere", "a")), Label("c", "c", parents=("b", "a"))]
+    )
+    assert [made.parent_places[i].indices.tolist() for i in range(3)] == [[], [0], [0, 1]]
+    assert [made.children[i].indices.tolist() for i in range(3)] == [[1, 2], [2], []]
+    assert LabelSet.of([]).children.shape == (0, 0)
+
+
+def test_what_stands_for_a_deprecated_label() -> None:
+    def old(label_id: str, *by: str) -> Label:
+        return Label(label_id, label_id, deprecated=True, replaced_by=by)
+
+    made = LabelSet.of(
+        [Label("a", "a", replaced_by=("b",)), Label("b", "b"), old("to b", "b"), old("to both", "a", "b"), old("alone")]
+        + [
+            old("far", "to b", "nowhere"),
+            old("round", "and round"),
+            old("and round", "round"),
+            old("to alone", "alone"),
+        ]
+    )
+    assert [made.ids[i] for i in made.successors] == [
+        "a", "b", "b", "to both", "alone", "b", "round", "and round", "to alone",
+    ]  # fmt: skip
+
+
+def test_a_label_s_uri_is_its_id_where_that_is_one() -> None:
+    made = LabelSet.of([Label("http://x/1", "a"), Label("2", "b", uri="http://x/2"), Label("three", "c")])
+    assert [made.uri_of(i) for i in range(3)] == ["http://x/1", "http://x/2", ""]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"translations": [("f i", "x")]}, "expected a language such as fi or pt-BR, got 'f i'"),
+        ({"translations": [("fi", "x", "nickname")]}, "a translation is a name or alternative or description"),
+        ({"translations": ("fi", "x")}, "expected a translation"),
+        ({"translations": "fi"}, "expected a list of translations"),
+        ({"language": "?"}, "expected a language"),
+        ({"deprecated": "no"}, "deprecated is a str, expected True or False"),
+        ({"types": "x"}, "expected a list of types"),
+        ({"notation": 7}, "the notation of a label is an int"),
+    ],
+)
+def test_what_a_label_cannot_have(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        Label("a", "a", **given)
+
+
+def test_damaged_columns_are_found() -> None:
+    one = Label("a", "a", translations=(Translation("fi", "b"),), deprecated=True, types=("t",))
+    state = LabelSet.of([one, Label("b", "b")]).state()
+    LabelSet.restored(state).check()
+    with pytest.raises(ValueError, match="language or kind that is none"):
+        LabelSet.restored(state | {"translations/table": TextColumn.of(["fi nickname"])})
+    for key, value in (
+        ("translations/tags", np.array([7], np.int32)),
+        ("translations/offsets", np.array([0, 2, 1])),
+        ("types/offsets", np.array([0, 9, 1])),
+        ("deprecated", np.array([1, 0], np.int8)),
+    ):
+        with pytest.raises(ValueError, match=key.split("/")[0]):
+            LabelSet.restored(state | {key: value}).check()
+    with pytest.raises(ValueError, match="different lengths"):
+        LabelSet.restored(state | {"deprecated": np.array([True])})
 
 
 @pytest.mark.parametrize("rows", [range(2, 2), range(5, 2), range(0, 3, 2), [2, 0], np.array([1]), range(-1, 1)])

@@ -21,8 +21,8 @@ Make = Callable[..., Path]
 @pytest.mark.parametrize(
     ("name", "content", "ids"),
     [
-        ("thesaurus.ttl", SKOS, ["http://x/a", "http://x/c"]),
-        ("thesaurus.ttl.gz", SKOS, ["http://x/a", "http://x/c"]),
+        ("thesaurus.ttl", SKOS, ["http://x/a", "http://x/b", "http://x/c"]),
+        ("thesaurus.ttl.gz", SKOS, ["http://x/a", "http://x/b", "http://x/c"]),
         ("subjects.tsv", "<http://x/a>\tapples\n", ["http://x/a"]),
         ("some.csv", "uri,notation,label_en\nhttp://x/a,1,apples\n", ["http://x/a"]),
         ("some.csv", "id,name\na,apples\n", ["a"]),
@@ -45,7 +45,7 @@ def test_a_vocabulary_s_file_is_data_without_documents(tmp_path: Path, name: str
 def test_a_folder_with_nothing_but_a_vocabulary(tmp_path: Path) -> None:
     (tmp_path / "thesaurus.ttl").write_text(SKOS)
     assert detect_format(tmp_path) == "vocabulary"
-    assert load_labels(tmp_path, language="fi").names == ["omenat", "crops"]
+    assert load_labels(tmp_path, language="fi").names == ["omenat", "bears", "crops"]
     (tmp_path / "train.csv").write_text("text,labels\nx,http://x/a\n")
     assert detect_format(tmp_path) == "csv"
 
@@ -75,15 +75,15 @@ def test_a_file_takes_a_vocabulary_that_fits_and_says_so(tmp_path: Path) -> None
     (tmp_path / "docs.csv").write_text("text,labels\nx,http://x/a\n")
     (tmp_path / "thesaurus.ttl").write_text(SKOS)
     recorder = Recorder()
-    assert load_dataset(tmp_path / "docs.csv", run=Run(reporter=recorder)).labels.names == ["apples", "crops"]
+    assert load_dataset(tmp_path / "docs.csv", run=Run(reporter=recorder)).labels.names == ["apples", "bears", "crops"]
     (line,) = recorder.said
-    assert line.startswith(f"taking the 2 labels of {tmp_path / 'thesaurus.ttl'}")
+    assert line.startswith(f"taking the 3 labels of {tmp_path / 'thesaurus.ttl'}")
 
 
 def test_documents_without_labels_take_what_lies_beside_them(tmp_path: Path) -> None:
     (tmp_path / "docs.csv").write_text("text\nx\n")
     (tmp_path / "thesaurus.ttl").write_text(SKOS)
-    assert load_dataset(tmp_path / "docs.csv").labels.names == ["apples", "crops"]
+    assert load_dataset(tmp_path / "docs.csv").labels.names == ["apples", "bears", "crops"]
 
 
 def test_a_damaged_thesaurus_beside_a_file_is_not_its_business(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_damaged_thesaurus_beside_a_file_is_not_its_business(tmp_path: Path) -
 def test_a_folder_s_own_thesaurus_is_taken_and_said(make: Make) -> None:
     recorder = Recorder()
     labels = load_dataset(make("annif_skos"), run=Run(reporter=recorder)).labels
-    assert labels.names == ["apples", "crops"]
+    assert labels.names == ["apples", "bears", "crops"]
     assert "thesaurus.ttl" in recorder.said[0]
     other = dict(ANNIF_SKOS, **{"train.tsv": "red apples\t<http://y/z>\n"})
     assert load_dataset(make("other", other)).labels.ids == ["http://y/z"]

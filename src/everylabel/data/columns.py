@@ -96,6 +96,16 @@ class TextColumn(Sliced[str, "TextColumn"], Sequence[str]):
         return cls(np.frombuffer(bytearray(data), np.uint8), _ends(np.fromiter(sizes, np.int64, len(texts))))
 
     @classmethod
+    def blank(cls, n: int) -> TextColumn:
+        """n empty texts: all begin where the first does, which takes no memory."""
+        return cls(np.empty(0, np.uint8), np.broadcast_to(np.zeros(1, np.int64), n + 1))
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether every text is empty."""
+        return all(part.offsets[-1] == part.offsets[0] for part in self._parts)
+
+    @classmethod
     def chained(cls, columns: Iterable[TextColumn]) -> TextColumn:
         """One after the other; nothing is copied."""
         chained = cls.of(())
@@ -234,6 +244,16 @@ class TextLists(Sliced[tuple[str, ...], "TextLists"], Sequence[tuple[str, ...]])
         sizes = np.fromiter(map(len, lists), np.int64, len(lists))
         return cls(TextColumn.of([text for own in lists for text in own]), _ends(sizes))
 
+    @classmethod
+    def blank(cls, n: int) -> TextLists:
+        """n empty lists: no memory."""
+        return cls(TextColumn.of(()), np.broadcast_to(np.zeros(1, np.int64), n + 1))
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether every list is empty."""
+        return bool(self._offsets[-1] == self._offsets[0])
+
     def extended(self, lists: TextLists) -> TextLists:
         """The offsets are copied, the texts are not."""
         (texts, offsets), (more, ends) = self.whole(), lists.whole()
@@ -242,7 +262,7 @@ class TextLists(Sliced[tuple[str, ...], "TextLists"], Sequence[tuple[str, ...]])
     def take(self, rows: Rows) -> TextLists:
         at = checked_rows(rows, len(self))
         sizes = self._offsets[at + 1] - self._offsets[at]
-        return TextLists(self._texts.take(_ranges(self._offsets[at], sizes)), _ends(sizes))
+        return TextLists(self._texts.take(ranges_of(self._offsets[at], sizes)), _ends(sizes))
 
     def whole(self) -> tuple[TextColumn, LongArray]:
         """The texts of all lists, and the offsets from 0 on."""
@@ -312,7 +332,7 @@ def checked_rows(rows: Rows, n: int) -> LongArray:
     return np.where(at < 0, at + n, at)
 
 
-def _ranges(starts: LongArray, sizes: LongArray) -> LongArray:
+def ranges_of(starts: LongArray, sizes: LongArray) -> LongArray:
     """starts[0], starts[0] + 1, ... so many of each."""
     ends = _ends(sizes)
     return np.repeat(starts - ends[:-1], sizes) + np.arange(ends[-1])
@@ -325,11 +345,11 @@ def _copy(source: Bytes, starts: LongArray, sizes: LongArray, target: Bytes, pla
     while first < len(sizes):
         last = max(int(np.searchsorted(ends, ends[first] + _BLOCK, side="right")) - 1, first + 1)
         own = slice(first, last)
-        pieces = source[_ranges(starts[own], sizes[own])]
+        pieces = source[ranges_of(starts[own], sizes[own])]
         if places[last - 1] + sizes[last - 1] - places[first] == len(pieces):  # side by side: nothing else is between
             target[places[first] : places[first] + len(pieces)] = pieces
         else:
-            target[_ranges(places[own], sizes[own])] = pieces
+            target[ranges_of(places[own], sizes[own])] = pieces
         first = last
 
 

@@ -11,21 +11,25 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from everylabel.data.given import texts_of
-from everylabel.data.labels import Label as Label  # as all of the data model is in this module's name
+from everylabel.data.label import Label as Label  # as all of the data model is in this module's name
+from everylabel.data.label import Translation as Translation
 from everylabel.data.labels import LabelSet as LabelSet
 from everylabel.errors import DataError
+from everylabel.run import Run
 from everylabel.types import Csr, IntArray, LongArray
 
 
 @dataclass(frozen=True)
 class Documents:
     """Parallel lists. `features` stands in for the texts in data sets that come as a bag of words, and for their TF-IDF
-    in those that have both."""
+    in those that have both. `fields`: other texts of each document by name, for who chooses among them before tagging
+    (workflow/transform.py); no method reads them."""
 
     ids: list[str]
     texts: list[str]
     titles: list[str]
     features: Csr | None = None
+    fields: list[dict[str, str]] | None = None
 
     def __post_init__(self) -> None:
         for name, what in (("ids", "id"), ("texts", "text"), ("titles", "title")):
@@ -33,6 +37,8 @@ class Documents:
         lengths = {len(self.ids), len(self.texts), len(self.titles)}
         if self.features is not None:
             lengths.add(self.features.shape[0])
+        if self.fields is not None:
+            lengths.add(len(self.fields))
         if len(lengths) != 1:
             raise DataError(
                 f"documents need as many ids as texts, titles and feature rows; got lengths {sorted(lengths)}"
@@ -69,6 +75,7 @@ class Documents:
             texts=[self.texts[i] for i in at],
             titles=[self.titles[i] for i in at],
             features=None if self.features is None else self.features[at],
+            fields=None if self.fields is None else [self.fields[i] for i in at],
         )
 
     def slices(self, size: int) -> Iterable[Documents]:
@@ -121,11 +128,30 @@ class Dataset:
         pairs = None if self.pairs is None else self.pairs[np.asarray(rows, np.int64)]
         return replace(self, documents=self.documents.subset(rows), pairs=pairs)
 
+    def with_successors(self) -> tuple[Dataset, int]:
+        """Pairs that name a deprecated label moved to the one that replaced it (`successors`), and how many."""
+        if self.pairs is None or not self.labels.deprecated.any():
+            return self, 0
+        places = self.labels.successors[self.pairs.indices]
+        n_moved = int((places != self.pairs.indices).sum())
+        if not n_moved:
+            return self, 0
+        moved = csr_matrix((self.pairs.data, places.astype(np.int32), self.pairs.indptr), shape=self.pairs.shape)
+        return self.with_pairs(moved), n_moved
+
     def without_pairs(self) -> Dataset:
         return replace(self, pairs=None)
 
     def with_pairs(self, pairs: Csr | None) -> Dataset:
         return replace(self, pairs=pairs)
+
+
+def current(dataset: Dataset, run: Run) -> Dataset:
+    """With the labels that replaced deprecated ones; says how many pairs that were."""
+    moved, n = dataset.with_successors()
+    if n:
+        run.say(f"{dataset.name}: {n:,} labels of documents are deprecated, and read as the labels that replaced them")
+    return moved
 
 
 def binary(matrix: Csr) -> Csr:

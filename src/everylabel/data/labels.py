@@ -1,47 +1,43 @@
-"""The vocabulary of labels, as columns: ids, names, descriptions, and lists of alternatives and of parents.
+"""The vocabulary of labels, as columns: ids, names, descriptions, and lists of alternatives, of parents and so on.
 
-Some 52 bytes a label beside its texts, and 8 more for an alternative or a parent. A `Label` is made when somebody looks
-at one (some 5 microseconds). A set never changes: parts of it and longer ones share its columns.
+Some 52 bytes a label beside its texts, and 8 more for an alternative or a parent; nothing for a column that no label
+has anything in. A `Label` is made when somebody looks at one (some 8 microseconds). A set never changes: parts of it
+and longer ones share its columns.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import repeat
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
+from everylabel import checks
 from everylabel.data.columns import Rows, Sliced, TextColumn, TextLists, checked_rows
-from everylabel.data.given import kind_of, text_of_field, texts_of
+from everylabel.data.given import kind_of
 from everylabel.data.ids import IdIndex, SortedHashes
+from everylabel.data.label import Label, Translation, is_uri, same_language
+from everylabel.data.label_columns import (
+    COLUMNS,
+    columns_of,
+    is_blank,
+    joined,
+    restored_columns,
+    state_of,
+    taken,
+    values_of,
+)
+from everylabel.data.translations import TranslationLists
 from everylabel.errors import DataError
-from everylabel.types import IntArray
+from everylabel.types import Csr, IntArray, LongArray
 
-_TEXTS = ("ids", "names", "descriptions")
-_LISTS = ("alternatives", "parents")
-_FIELDS = ("id", "name", "description")
-_LISTED = {"alternatives": "alternative", "parents": "parent"}
-
-
-@dataclass(frozen=True)
-class Label:
-    """One entry of the vocabulary, as it is in a file or given to `add_labels`."""
-
-    id: str
-    name: str
-    description: str = ""
-    alternatives: tuple[str, ...] = ()
-    parents: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        for name in _FIELDS:
-            if type(getattr(self, name)) is not str:
-                object.__setattr__(self, name, text_of_field(getattr(self, name), f"the {name} of a label"))
-        for name, what in _LISTED.items():
-            if type(own := getattr(self, name)) is not tuple or not set(map(type, own)) <= {str}:
-                object.__setattr__(self, name, tuple(texts_of(own, what, f"label {self.id!r}: ")))
+ANY_LANGUAGE = "*"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -53,6 +49,17 @@ class LabelSet(Sliced[Label, "LabelSet"]):
     descriptions: TextColumn
     alternatives: TextLists
     parents: TextLists
+    notations: TextColumn
+    uris: TextColumn
+    types: TextLists
+    schemes: TextLists
+    related: TextLists
+    translations: TranslationLists
+    deprecated: NDArray[np.bool_]
+    replaced_by: TextLists
+    name_languages: TextColumn
+    read_languages: tuple[str, ...] | None = None  # translations that are texts of a label, too (`texts`); None: nobody
+    # has chosen yet, which is none
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -62,7 +69,7 @@ class LabelSet(Sliced[Label, "LabelSet"]):
         if isinstance(labels, LabelSet):
             return labels
         labels = labels_of(labels)
-        found = _columns(labels)
+        found = cls(**columns_of(labels))
         if (twice := found.index.first_twice()) is not None:
             raise _occurs_twice(twice)
         return found
@@ -80,53 +87,134 @@ class LabelSet(Sliced[Label, "LabelSet"]):
     def subset(self, rows: Rows) -> LabelSet:
         """These labels in this order. A range shares its columns with the whole; O(bytes of the labels) otherwise."""
         if isinstance(rows, range) and rows.step == 1 and 0 <= rows.start <= rows.stop <= len(self):
-            return LabelSet(**{name: column[rows.start : rows.stop] for name, column in self._columns().items()})
+            return self._with({name: column[rows.start : rows.stop] for name, column in self._columns().items()})
         rows = checked_rows(rows, len(self))
-        chosen = LabelSet(**{name: column.take(rows) for name, column in self._columns().items()})
+        chosen = self._with({name: taken(column, rows) for name, column in self._columns().items()})
         if len(np.unique(rows)) < len(rows):
             raise _occurs_twice(chosen.index.first_twice())
         return chosen
 
     def extended(self, labels: Iterable[Label]) -> LabelSet:
-        """With more labels after these, whose texts are shared. O(new labels), and 8 bytes a label are copied."""
+        """With more labels after these, whose texts are shared. O(new labels), and 8 bytes a label and column are
+        copied."""
         more = LabelSet.of(labels)
         known = self.index.places(more.ids)
         if (known >= 0).any():
             raise _occurs_twice(more.ids[int(np.argmax(known >= 0))])
-        own, new = self._columns(), more._columns()
-        longer = LabelSet(**{name: column.extended(new[name]) for name, column in own.items()})
+        new = more._columns()
+        longer = self._with({name: joined(column, new[name]) for name, column in self._columns().items()})
         longer.__dict__["index"] = self.index.extended(longer.ids)
         return longer
 
+    def reading(self, languages: Iterable[str] | None) -> LabelSet:
+        """The same labels, whose texts are those of these languages, too; ANY_LANGUAGE: of all."""
+        chosen = replace(self, read_languages=None if languages is None else tuple(languages))
+        if "index" in self.__dict__:
+            chosen.__dict__["index"] = self.index
+        return chosen
+
     def texts(self) -> tuple[TextColumn, IntArray]:
-        """Name, alternatives and description of each label, if it has one, and the label that each text belongs to."""
-        n, sizes = len(self), self.alternatives.sizes()
-        described = self.descriptions.sizes() > 0
-        alternatives = self.alternatives.whole()[0]
-        ends = np.cumsum(1 + sizes + described)
-        starts = ends - 1 - sizes - described
-        order = np.empty(int(ends[-1]) if n else 0, np.int64)
-        owners = np.repeat(np.arange(n, dtype=np.int32), 1 + sizes + described)
-        first_alternative = np.repeat(starts + 1 - np.cumsum(sizes) + sizes, sizes)
-        order[first_alternative + np.arange(len(alternatives))] = n + np.arange(len(alternatives))
-        order[starts] = np.arange(n)
-        order[ends[described] - 1] = n + len(alternatives) + np.flatnonzero(described)
-        return TextColumn.chained([self.names, alternatives, self.descriptions]).take(order), owners
+        """Name, alternatives and description of each label, if it has one, and the label that each text belongs to.
+
+        Translations of `read_languages` stand after the alternatives and the description.
+        """
+        n = len(self)
+        alternatives, translated = self.alternatives.whole()[0], self.translations.whole()[0]
+        described = np.flatnonzero(self.descriptions.sizes() > 0)
+        names, descriptions = (
+            np.flatnonzero(self._is_read(kinds)) for kinds in (("name", "alternative"), ("description",))
+        )
+        translated_for = np.repeat(np.arange(n, dtype=np.int32), self.translations.sizes())
+        sources = (  # where the texts of a kind begin in all of them, which are taken, and whose they are
+            (0, np.arange(n), np.arange(n, dtype=np.int32)),
+            (n, np.arange(len(alternatives)), np.repeat(np.arange(n, dtype=np.int32), self.alternatives.sizes())),
+            (2 * n + len(alternatives), names, translated_for[names]),
+            (n + len(alternatives), described, described.astype(np.int32)),
+            (2 * n + len(alternatives), descriptions, translated_for[descriptions]),
+        )
+        rows = np.concatenate([first + own for first, own, _ in sources])
+        owners = np.concatenate([own for _, _, own in sources])
+        order = np.argsort(owners, kind="stable")  # which merges what is sorted already
+        every = TextColumn.chained([self.names, alternatives, self.descriptions, translated])
+        return every.take(rows[order]), owners[order]
+
+    def names_beside(self, at: int) -> tuple[str, ...]:
+        """A label's alternatives, and its names and alternatives in the languages that are read."""
+        read = (one.text for one in self._read_of(at) if one.kind != "description")
+        return (*self.alternatives[at], *read)
+
+    def texts_of(self, at: int) -> list[str]:
+        """As `texts`, of one label; empty ones are left out."""
+        read = (one.text for one in self._read_of(at) if one.kind == "description")
+        return [text for text in (self.names[at], *self.names_beside(at), self.descriptions[at], *read) if text]
+
+    @cached_property
+    def language(self) -> str:
+        """Of most names; "": not known. O(labels) the first time."""
+        if self.name_languages.is_blank:
+            return ""
+        return Counter(self.name_languages).most_common(1)[0][0]
+
+    @cached_property
+    def languages(self) -> tuple[str, ...]:
+        """Those of translations, sorted."""
+        return self.translations.languages()
+
+    def name_in(self, at: int, language: str) -> str:
+        """A label's name in a language; its own where there is none."""
+        return self._shown_in(at, language)[0]
+
+    def alternatives_in(self, at: int, language: str) -> tuple[str, ...]:
+        """A label's alternatives in the language that `name_in` shows."""
+        return self._shown_in(at, language)[1]
+
+    def uri_of(self, at: int) -> str:
+        """A label's URI, which may be its id; "": it has none."""
+        return self.uris[at] or (self.ids[at] if is_uri(self.ids[at]) else "")
+
+    @cached_property
+    def parent_places(self) -> Csr:
+        """Labels x labels: row i has the places of what is broader than label i, as far as it is in this set."""
+        texts, offsets = self.parents.whole()
+        return _pointers(self.index.places(texts), offsets)
+
+    @cached_property
+    def children(self) -> Csr:
+        """Labels x labels: row i has the places of what is narrower than label i."""
+        found = csr_matrix(self.parent_places.T)
+        found.sort_indices()
+        return found
+
+    @cached_property
+    def successors(self) -> LongArray:
+        """The place that stands for each label: its own, but of a deprecated one with exactly one replacement in this
+        set that of the replacement, and so on. O(deprecated labels)."""
+        places = np.arange(len(self))
+        for at in np.flatnonzero(self.deprecated).tolist():
+            found = {int(place) for place in self.index.places(self.replaced_by[at]) if place >= 0}
+            if len(found) == 1:
+                places[at] = found.pop()
+        for _ in range(len(self).bit_length()):  # each time twice as far along; who comes round in a circle stays in it
+            further = places[places]
+            if np.array_equal(further, places):
+                break
+            places = further
+        return np.where(self.deprecated[places], np.arange(len(self)), places)
 
     def state(self) -> dict[str, Any]:
-        """As it is saved, with the index, so that nothing has to be computed when it is loaded."""
-        state: dict[str, Any] = {name: getattr(self, name) for name in _TEXTS}
-        for name in _LISTS:
-            state[name], state[f"{name}/offsets"] = getattr(self, name).whole()
+        """As it is saved, with the index, so that nothing has to be computed when it is loaded. Columns that no label
+        has anything in are left out."""
+        state = state_of(self._columns())
+        if self.read_languages is not None:
+            state["read_languages"] = TextColumn.of(self.read_languages)
         state["index/hashes"], state["index/places"] = self.index.whole()
         return state
 
     @classmethod
     def restored(cls, state: Mapping[str, Any]) -> LabelSet:
         """Nothing is read: columns may be memory-mapped. Lengths that do not fit together are an error."""
-        columns: dict[str, Any] = {name: state[name] for name in _TEXTS}
-        columns |= {name: TextLists(state[name], state[f"{name}/offsets"]) for name in _LISTS}
-        found = cls(**columns)
+        columns, read = restored_columns(state), state.get("read_languages")
+        found = cls(**columns, read_languages=None if read is None else tuple(read))
         hashes = SortedHashes(state["index/hashes"], state["index/places"])
         if len({len(column) for column in (*columns.values(), *hashes)}) != 1:
             raise ValueError("the columns of the vocabulary have different lengths")
@@ -136,7 +224,9 @@ class LabelSet(Sliced[Label, "LabelSet"]):
     def check(self) -> None:
         """Of one that was mapped. O(bytes)."""
         for name, column in self._columns().items():
-            column.check(name)
+            if name != "deprecated":
+                column.check(name)
+        checks.array(self.deprecated, "deprecated", np.bool_, len(self))
         self.index.check()
 
     def __len__(self) -> int:
@@ -146,10 +236,17 @@ class LabelSet(Sliced[Label, "LabelSet"]):
         return self.subset(rows)
 
     def _item(self, at: int) -> Label:
-        return Label(self.ids[at], self.names[at], self.descriptions[at], self.alternatives[at], self.parents[at])
+        return Label(**{field: column[at] for field, column in self._filled.items()})
 
     def __iter__(self) -> Iterator[Label]:
-        return map(Label, *self._columns().values())
+        filled = self._filled
+        return map(
+            Label,
+            *(
+                values_of(filled[field]) if field in filled else repeat(getattr(Label, field), len(self))
+                for field in COLUMNS
+            ),
+        )
 
     def __contains__(self, label: object) -> bool:
         return isinstance(label, Label) and (at := self.index.get(label.id)) is not None and self[at] == label
@@ -159,7 +256,10 @@ class LabelSet(Sliced[Label, "LabelSet"]):
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, LabelSet):
-            return self is other or self._columns() == other._columns()
+            return self is other or all(
+                np.array_equal(column, theirs) if name == "deprecated" else column == theirs
+                for (name, column), theirs in zip(self._columns().items(), other._columns().values(), strict=True)
+            )
         if isinstance(other, (list, tuple)):
             return len(self) == len(other) and all(one == two for one, two in zip(self, other, strict=True))
         return NotImplemented
@@ -167,8 +267,52 @@ class LabelSet(Sliced[Label, "LabelSet"]):
     def __repr__(self) -> str:
         return f"LabelSet({len(self):,} labels: {', '.join(self.ids[:3])}{', ...' if len(self) > 3 else ''})"
 
+    @cached_property
+    def _filled(self) -> dict[str, Any]:
+        """The columns that some label has something in, by the field of a label; an id and a name all have."""
+        blank = {field for field, name in COLUMNS.items() if is_blank(getattr(self, name))}
+        return {
+            field: getattr(self, name)
+            for field, name in COLUMNS.items()
+            if field in ("id", "name") or field not in blank
+        }
+
     def _columns(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in _TEXTS + _LISTS}
+        return {name: getattr(self, name) for name in COLUMNS.values()}
+
+    def _with(self, columns: dict[str, Any]) -> LabelSet:
+        return LabelSet(**columns, read_languages=self.read_languages)
+
+    def _is_read(self, kinds: tuple[str, ...]) -> NDArray[np.bool_]:
+        """For each text of a translation, whether it is a text of its label, of one of these kinds."""
+        return self.translations.which(self._languages_read(), kinds)
+
+    def _languages_read(self) -> list[str] | None:
+        """As translations have them, of whatever region; None: all."""
+        read = self.read_languages or ()
+        if ANY_LANGUAGE in read:
+            return None
+        return [one for one in self.languages if any(same_language(one, language) for language in read)]
+
+    def _read_of(self, at: int) -> list[Translation]:
+        spoken = self._languages_read()
+        return [one for one in self.translations[at] if spoken is None or one.language in spoken]
+
+    def _shown_in(self, at: int, language: str) -> tuple[str, tuple[str, ...]]:
+        """Name and alternatives: exactly in this language, else in one of another region, else the label's own."""
+        own, translations = self.name_languages[at], self.translations[at] if language else ()
+        if language.lower() == own.lower() or not translations:
+            return self.names[at], self.alternatives[at]
+        names = {one.language: one.text for one in reversed(translations) if one.kind == "name"}
+        spoken = next((one for one in names if one.lower() == language.lower()), None)
+        if spoken is None:
+            if own and same_language(own, language):
+                return self.names[at], self.alternatives[at]
+            spoken = next((one for one in sorted(names) if same_language(one, language)), None)
+        if spoken is None:
+            return self.names[at], self.alternatives[at]
+        beside = (one.text for one in translations if one.kind == "alternative" and one.language == spoken)
+        return names[spoken], tuple(beside)
 
 
 def labels_of(labels: Iterable[Label]) -> list[Label]:
@@ -182,14 +326,15 @@ def labels_of(labels: Iterable[Label]) -> list[Label]:
     return found
 
 
-def _columns(labels: list[Label]) -> LabelSet:
-    return LabelSet(
-        ids=TextColumn.of([label.id for label in labels]),
-        names=TextColumn.of([label.name for label in labels]),
-        descriptions=TextColumn.of([label.description for label in labels]),
-        alternatives=TextLists.of([label.alternatives for label in labels]),
-        parents=TextLists.of([label.parents for label in labels]),
-    )
+def _pointers(places: LongArray, offsets: LongArray) -> Csr:
+    """Rows of places, without those that are not there (-1) and without repetitions."""
+    there = places >= 0
+    n = len(offsets) - 1
+    rows = np.repeat(np.arange(n), np.diff(offsets))[there]
+    found = csr_matrix((np.ones(len(rows), np.float32), (rows, places[there])), shape=(n, n))
+    found.data[:] = 1  # one that is named twice is there once
+    found.sort_indices()
+    return found
 
 
 def _occurs_twice(label_id: str | None) -> DataError:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Unpack
 
 from everylabel.atomic import replaced
+from everylabel.data.formats import skos
 from everylabel.data.formats.layout import Layout, Options
 from everylabel.data.formats.load import source_labels
 from everylabel.data.formats.opening import known_rows, open_source, own_split
@@ -20,6 +21,7 @@ from everylabel.data.formats.registry import (
     format_named,
 )
 from everylabel.data.formats.rows import WHOLE, BadRows, OnBadRow, Row, Source, Target, suffix_of
+from everylabel.data.formats.skos_writing import write_vocabulary
 from everylabel.data.overwrite import check_target, is_written
 from everylabel.errors import ConfigError, DataError
 from everylabel.run import QUIET, Run
@@ -54,7 +56,8 @@ def convert(
 ) -> Converted:
     """Data in another format (`to`; by the target's suffix, else native): a folder, or one split as one file.
 
-    A target ending in .jsonl, .csv, .parquet, .tsv or .txt (and .gz) is a file; `split` says which split it gets.
+    A target ending in .jsonl, .csv, .parquet, .tsv or .txt (and .gz) is a file; `split` says which split it gets. One
+    ending in .ttl, .rdf, .nt or .jsonld gets the vocabulary alone, as SKOS.
     `safe_cells`: for a CSV that is opened in a spreadsheet, no cell of it is a formula.
     Memory holds the vocabulary and one row; formats with matrices or counts up front hold the pairs too.
     """
@@ -62,6 +65,10 @@ def convert(
     bad = bad_rows if bad_rows is not None else BadRows(on_bad_row)
     options = Options(**layout)
     module, source = open_source(src, options, bad, run)
+    if suffix_of(target) in skos.SUFFIXES:
+        if to is not None or split is not None or safe_cells:
+            raise ConfigError(f"{target}: SKOS is a vocabulary without documents; leave format, split and cells out")
+        return convert_vocabulary(module, source, target, overwrite)
     as_file = suffix_of(target) in FILE_FORMATS
     chosen = format_named(to or FILE_FORMATS.get(suffix_of(target), "native"))
     check_writer(chosen, as_file, target)
@@ -80,6 +87,16 @@ def convert(
             plan.write_folder(chosen, partial, splits)
     bad.report(run)
     return done
+
+
+def convert_vocabulary(module: Format, source: Source, target: Path, overwrite: bool) -> Converted:
+    """The labels alone, with all that is known of them."""
+    check_target(target, source.path, overwrite, as_file=True)
+    labels = source_labels(module, source)
+    with replaced(target, is_written) as partial:
+        write_vocabulary(Target(partial, labels, Options()))
+    source.bad.report(source.run)
+    return Converted(target, "skos", len(labels))
 
 
 @dataclass

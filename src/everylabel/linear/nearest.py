@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix, hstack
+from scipy.sparse import csr_matrix
 
 from everylabel import checks
 from everylabel.linear.lists import Lists
@@ -55,11 +55,6 @@ class InvertedLists:
         scales = self.scales if len(self.scales) == 1 else np.repeat(self.scales, np.diff(self.starts))
         parts = (self.weights * scales).astype(np.float32), self.rows.astype(np.int32), self.starts
         return csr_matrix(parts, shape=(len(self.starts) - 1, len(self.owners)))
-
-    def with_rows(self, matrix: Csr) -> InvertedLists:
-        """More rows after the others, each an owner of its own. O(nnz of all)."""
-        longer = hstack([self.matrix, matrix.T], format="csr")
-        return InvertedLists.of(longer.T.tocsr(), compact=self.weights.dtype == np.uint16)
 
     def nearest(self, vectors: Csr, k: int) -> Ranking:
         """The k owners with the largest dot product with each vector; those that share no feature are not found."""

@@ -60,8 +60,12 @@ class LinearRanker:
         self.lists_ = Lists.of_levels(levels)
         return self
 
-    def rank(self, features: Features, k: int, *, beam: int | None = None) -> Ranking:
-        """The k best labels below the branches that the beam follows; padded where those have fewer than k."""
+    def rank(self, features: Features, k: int, *, beam: int | None = None, deep: bool = False) -> Ranking:
+        """The k best labels below the branches that the beam follows; padded where those have fewer than k. `deep`: a
+        beam for k labels at least, up to all there are. A label's score does not depend on it."""
+        if deep:
+            n_groups = len(self.tree_.children[-1]) - 1
+            beam = max(self.beam, -(-2 * k * n_groups // max(len(self.tree_.order), 1)))
         return self._search(features, self.lists_, self.tree_.children, self.tree_.order, k, beam)
 
     def weights(self, level: int) -> Csr:

@@ -29,7 +29,16 @@ from everylabel.forks import Lock
 from everylabel.methods.calibrate import CALIBRATION_DEPTH, Calibration
 from everylabel.methods.evidence import Clue, shared_words
 from everylabel.methods.traits import Described
-from everylabel.methods.vocabulary import AddedLabels, Hidden, checked_new, places, rank_visible
+from everylabel.methods.vocabulary import (
+    AUTO,
+    AddedLabels,
+    Hidden,
+    check_languages,
+    checked_new,
+    places,
+    prepared,
+    rank_visible,
+)
 from everylabel.run import QUIET, Run
 from everylabel.text.matching import text_of
 from everylabel.text.views import Views
@@ -38,6 +47,7 @@ from everylabel.types import LongArray, Ranking
 State = dict[str, Any]
 """What a method learned: numpy arrays, csr matrices and plain JSON values by name ("tfidf/idf"): all of it is saved."""
 
+MOST_CELLS = 1 << 24  # documents x labels that are ranked at a time, where few labels are selected: 128 MB
 MOST_PADDED = 1_000  # ranks that a ranking has, if they are asked for, of however few labels
 
 
@@ -48,7 +58,8 @@ class Fitted(ABC):
     counts_: LongArray  # training documents of each label
     n_train_: int
     calibration_: Calibration | None
-    hidden_: Hidden  # labels that were removed
+    hidden_: Hidden  # labels that were removed, or are deprecated
+    selected_: Hidden | None = None  # labels that alone are ranked, in a model for some requests; None: all
     added_: AddedLabels | None  # labels that `_rank` does not know
     n_fitted_: int  # labels of the fit; those that were added come after them
 
@@ -60,6 +71,8 @@ class Method(Described, Fitted):
     changed in its place."""
 
     random_state: int = 0
+    label_languages: str = AUTO  # translations that are texts of a label: in the documents' languages, "all", "none",
+    # or such as "fi+sv"; names, alternatives and descriptions are read whatever language they are in
 
     def fit(self, dataset: Dataset, *, run: Run = QUIET) -> Self:
         """Learn from the data. Settings are checked here, so that a bad one is reported before any work is done.
@@ -67,6 +80,7 @@ class Method(Described, Fitted):
         A fit that fails leaves the method as it was. `run`: who hears of the progress, and keeps what is done.
         """
         run = run.sharing()
+        dataset = prepared(dataset, self.label_languages, run)
         return self._fitted_by(dataset, lambda model: model._fit(dataset, run))
 
     def rank(self, texts: Views | Documents | Iterable[str], k: int = 10) -> Ranking:
@@ -122,8 +136,9 @@ class Method(Described, Fitted):
         old = self.model_
         fresh, back = checked_new(old.labels_, old.hidden_, labels)
         model, n = old._copy(), len(fresh)
-        model.hidden_ = np.concatenate([old.hidden_, np.zeros(n, np.bool_)])
-        model.hidden_[back] = False
+        model.hidden_ = np.concatenate([old.hidden_, np.array([label.deprecated for label in fresh], np.bool_)])
+        model.hidden_[back] = old.labels_.deprecated[back]
+        model.selected_ = None
         if fresh:
             model.labels_ = old.labels_.extended(fresh)
             model.counts_ = np.concatenate([old.counts_, np.zeros(n, old.counts_.dtype)])
@@ -143,6 +158,21 @@ class Method(Described, Fitted):
         model = self.model_._copy()
         model.hidden_ = hidden
         return model
+
+    def selecting(self, wanted: Hidden) -> Self:
+        """A model that ranks these labels alone (a mask of all of them), with the scores that they have among all.
+
+        Nothing is copied: to be made for a request, and dropped. What is saved of it ranks all labels again. A document
+        costs as much as a deeper ranking, at worst as one of all labels.
+        """
+        model = self.model_._copy()
+        model.selected_ = wanted
+        return model
+
+    @property
+    def unranked(self) -> Hidden:
+        """Labels that are not ranked: they were removed, or others are selected."""
+        return self.hidden_ if self.selected_ is None else self.hidden_ | ~self.selected_
 
     def calibrated(self, dataset: Dataset, ranking: Ranking | None = None) -> Self:
         """The next model, whose scores are probabilities: see `calibrate`."""
@@ -202,7 +232,7 @@ class Method(Described, Fitted):
         self.check_fit(dataset)
         model = replace(self)
         model.labels_, model.counts_, model.n_train_ = dataset.labels, dataset.counts, len(dataset)
-        model.hidden_, model.n_fitted_ = np.zeros(len(dataset.labels), np.bool_), len(dataset.labels)
+        model.hidden_, model.n_fitted_ = dataset.labels.deprecated.copy(), len(dataset.labels)
         model.calibration_ = model.added_ = None
         learn(model)
         self._swap(model)
@@ -212,6 +242,7 @@ class Method(Described, Fitted):
         """Raise an error for settings or data that cannot work: before any work, and by all who say what it will be."""
         if not 0 <= self.random_state < 1 << 32:
             raise ConfigError(f"random_state must be a whole number from 0 to {(1 << 32) - 1}; got {self.random_state}")
+        check_languages(self.label_languages)
         self.check()
         if len(dataset.labels) == 0:
             raise DataError(f"{dataset.name}: the vocabulary has no labels; expected at least one")
@@ -274,7 +305,7 @@ class Method(Described, Fitted):
         return self.traits.reads_label_texts or label >= self.n_fitted_
 
     def shared_words(self, text: str, label: int) -> Iterable[Clue]:
-        return shared_words(text, text_of(self.labels_[label]), self.base_form_language, self.rarity)
+        return shared_words(text, text_of(self.labels_, label), self.base_form_language, self.rarity)
 
     @property
     def base_form_language(self) -> str:
@@ -292,8 +323,19 @@ class Method(Described, Fitted):
         views = Views.of(texts)
         if len(views) == 0:
             return Ranking.empty(0, k)
-        found = rank_visible(lambda depth: model._ranked(views, depth), model.hidden_, k).top(k)
+        found = Ranking.joined([model._visible(part, k) for part in model._parts(views)])
         return found.without(model._silent(views))
+
+    def _parts(self, views: Views) -> Iterable[Views]:
+        """All documents at once; of a selection so few that there is room for rankings of all labels."""
+        n = len(views) if self.selected_ is None else max(1, MOST_CELLS // len(self.labels_))
+        if n >= len(views):
+            return [views]
+        return (views.taken(np.arange(at, min(at + n, len(views)))) for at in range(0, len(views), n))
+
+    def _visible(self, views: Views, k: int) -> Ranking:
+        """Of the labels that are ranked at all."""
+        return rank_visible(lambda depth: self._ranked(views, depth), self.unranked, k).top(k)
 
     def _silent(self, views: Views) -> NDArray[np.bool_]:
         """Documents that say nothing to this method: nothing is ranked for them, not what is common or comes first."""

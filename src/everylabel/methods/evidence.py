@@ -30,17 +30,18 @@ class Clue(NamedTuple):
     text: str
     weight: float
     document: int = -1  # a training document by its number, whose title is shown instead of a text
+    forms: tuple[str, ...] = ()  # how it is written in the text, where that is not, or not only, `text`
 
 
-def base_forms(text: str, language: str) -> dict[str, str]:
-    """Each base form of a text's words but function words, and the word as it is written where it comes first."""
+def base_forms(text: str, language: str) -> dict[str, tuple[str, ...]]:
+    """Each base form of a text's words but function words, and how it is written, in the order of the text."""
     words = [word for word in dict.fromkeys(find_words(text.replace("_", " "))) if not unspaced_runs(word)]
-    empty, found = set(stop_words(language)), dict[str, str]()
+    empty, found = set(stop_words(language)), dict[str, list[str]]()
     for word, read in zip(words, lemmatised(words, language), strict=True):
         for base in find_words(read.lower()):
-            if base not in empty:
-                found.setdefault(base, word)
-    return found
+            if base not in empty and word not in (forms := found.setdefault(base, [])):
+                forms.append(word)
+    return {base: tuple(forms) for base, forms in found.items()}
 
 
 def shared_words(text: str, label_text: str, language: str, rarity: Callable[[str], float]) -> Iterator[Clue]:
@@ -51,11 +52,11 @@ def shared_words(text: str, label_text: str, language: str, rarity: Callable[[st
             yield Clue("words", run, rarity(run))
     wanted = base_forms(label_text, language)
     parts = [base for base in wanted if len(base) >= LEAST_PART] if pieces_of(language) else []
-    for base, word in base_forms(text, language).items():
+    for base, forms in base_forms(text, language).items():
         if base in wanted:
-            yield Clue("words", word, rarity(base))
+            yield Clue("words", forms[0], rarity(base), forms=forms)
         elif part := max((part for part in parts if part in base), key=len, default=""):
-            yield Clue("words", word, rarity(part) * len(part) / len(base))
+            yield Clue("words", forms[0], rarity(part) * len(part) / len(base), forms=forms)
 
 
 def heaviest_window(text: str, spans: Sequence[Span]) -> tuple[str, float]:

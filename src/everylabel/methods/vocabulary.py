@@ -7,20 +7,52 @@ saved rankings stay true and its learned weights are there when it comes back.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everylabel import checks
-from everylabel.data.dataset import Label, LabelSet
-from everylabel.errors import DataError
+from everylabel.data.dataset import Dataset, Label, LabelSet, current
+from everylabel.data.label import is_language
+from everylabel.data.labels import ANY_LANGUAGE
+from everylabel.errors import ConfigError, DataError
+from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
+from everylabel.text.language import language_of
 from everylabel.text.matching import LabelMatcher, MatchConfig
 from everylabel.text.views import Views
 from everylabel.types import Ranking
 
 Hidden = NDArray[np.bool_]
+AUTO, ALL, NONE = "auto", "all", "none"
+
+
+def prepared(dataset: Dataset, label_languages: str, run: Run = QUIET) -> Dataset:
+    """As it is learned from: documents of a deprecated label are those of its replacement, and the translations of
+    labels that are read are chosen. Costs nothing where labels are neither deprecated nor translated; else the
+    languages of the documents are told (text/language.py)."""
+    labels = dataset.labels
+    if not labels.translations.is_blank and (labels.read_languages is None or label_languages != AUTO):
+        dataset = replace(dataset, labels=labels.reading(_chosen_languages(dataset, label_languages)))
+    return current(dataset, run)
+
+
+def _chosen_languages(dataset: Dataset, wanted: str) -> list[str]:
+    if wanted == ALL:
+        return [ANY_LANGUAGE]
+    if wanted == AUTO:
+        wanted = language_of(dataset)
+    return [] if wanted == NONE else wanted.split("+")
+
+
+def check_languages(wanted: str) -> None:
+    if not all(map(is_language, wanted.split("+"))):
+        raise ConfigError(
+            f"label_languages must be {AUTO!r} (those of the documents), {ALL!r}, {NONE!r}, or languages such as "
+            f"'fi+sv'; got {wanted!r}"
+        )
 
 
 def checked_new(known: LabelSet, hidden: Hidden, labels: Iterable[Label]) -> tuple[list[Label], list[int]]:
@@ -65,17 +97,21 @@ def places(known: LabelSet, hidden: Hidden, ids: Iterable[str]) -> list[int]:
 
 
 def rank_visible(rank: Callable[[int], Ranking], hidden: Hidden, k: int) -> Ranking:
-    """The k best labels that are not hidden; `rank(k)` gives the k best of all. Asks deeper only as far as needed."""
+    """The k best labels that are not hidden; `rank(k)` gives the k best of all. Asks deeper only as far as needed: at
+    first twice as deep as k of them would be if they were spread evenly, so that few shown labels need few turns."""
     if not hidden.any():
         return rank(min(k, len(hidden)))
-    ask = min(len(hidden), k + min(k, int(hidden.sum())))
+    n, n_hidden = len(hidden), int(hidden.sum())
+    if n_hidden == n:
+        return Ranking.empty(rank(1).n_docs, k)
+    ask = min(n, k + n_hidden, -(-2 * k * n // (n - n_hidden)))
     while True:
         found = rank(ask)
         shown = Ranking.best_of(np.where(hidden[found.ids], -1, found.ids), found.scores, k)
         enough = (shown.ids[:, -1] >= 0) | (found.ids[:, -1] < 0)
-        if ask >= len(hidden) or enough.all():
+        if ask >= n or enough.all():
             return shown
-        ask = min(len(hidden), 2 * ask)
+        ask = min(n, 2 * ask)
 
 
 class AddedLabels:

@@ -69,6 +69,22 @@ class DocumentFeatures:
             raise DataError("this model reads texts, and these documents are a bag of words; give documents with texts")
         return self._joined([tfidf.transform(_field(documents, name)) for name, tfidf in self.fields_.items()])
 
+    def grown(self, documents: Documents, rows: Csr) -> tuple[DocumentFeatures, Csr]:
+        """As if fitted on these documents, too, after those that `rows` are: the features, and the rows by them.
+        Features that came ready stay. O(nnz of the rows + terms x log terms)."""
+        if not self.fields_:
+            return self, rows
+        wider, blocks, first = DocumentFeatures(self.config), [], 0
+        for name, tfidf in self.fields_.items():
+            new = tfidf.grown(_field(documents, name), rows.shape[0])
+            own = rows[:, first : first + tfidf.n_terms].tocsr()
+            ratio = (new.idf_[: tfidf.n_terms] / tfidf.idf_).astype(np.float32)
+            shape = (rows.shape[0], new.n_terms)
+            blocks.append(unit_rows(csr_matrix((own.data * ratio[own.indices], own.indices, own.indptr), shape=shape)))
+            wider.fields_[name] = new
+            first += tfidf.n_terms
+        return wider, wider._joined(blocks)
+
     @property
     def names(self) -> list[str]:
         """The words behind the columns; empty for features that came ready."""

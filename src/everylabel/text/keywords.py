@@ -208,6 +208,6 @@ class Descriptions:
         return Descriptions(self.words, self.keywords, np.zeros_like(self.read))
 
     def _text(self, labels: LabelSet, i: int, used: bool) -> str:
-        label, first = labels[i], self.keywords.indptr[i]
+        first = self.keywords.indptr[i]
         keywords = [self.words[word] for word in self.keywords.indices[first : first + self.read[i]]]
-        return " ".join(filter(None, [label.name, *keywords, *(() if used else label.alternatives)]))
+        return " ".join(filter(None, [labels.names[i], *keywords, *(() if used else labels.names_beside(i))]))

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack
 
 from everylabel import checks
-from everylabel.data.dataset import Documents, Label, LabelSet
+from everylabel.data.dataset import Documents, LabelSet
 from everylabel.errors import ConfigError, DataError
 from everylabel.linear.nearest import InvertedLists
 from everylabel.run import QUIET, Run
@@ -45,14 +45,15 @@ class MatchConfig:
 
 
 def label_texts(labels: LabelSet) -> tuple[list[str], IntArray]:
-    """Each label's name, alternatives and description, and the label that each of them belongs to."""
+    """Each label's name, alternatives, description and what is read of its translations (`LabelSet.read_languages`),
+    and the label that each of them belongs to."""
     texts, owners = labels.texts()
     return list(texts), owners
 
 
-def text_of(label: Label) -> str:
-    """Name, alternative names and description, one a line."""
-    return "\n".join(part for part in (label.name, *label.alternatives, label.description) if part)
+def text_of(labels: LabelSet, at: int) -> str:
+    """Name, alternative names and description of one label, one a line."""
+    return "\n".join(labels.texts_of(at))
 
 
 def require_texts(documents: Documents) -> None:

@@ -34,6 +34,8 @@ _SHARE = 50_000  # characters that are worth a core of their own
 _AMPLE = 30_000_000  # characters of text from which on a corpus is not small
 LONGEST_NGRAM = 32  # in words
 _LARGEST_IDF = 1e3  # a billion documents give 22
+LEAST_NEW_TEXTS = 10  # that new words are taken from
+LARGEST_NEW_SHARE = 0.25  # of these texts that a new word may occur in
 Texts = Sequence[str]
 
 
@@ -116,6 +118,23 @@ class Tfidf:
         wider.hashes_ = np.concatenate([self.hashes_, own.hashes_[new]])
         wider.idf_ = np.concatenate([self.idf_, np.full(len(new), self.idf_.max(initial=1.0))])
         return wider
+
+    def grown(self, texts: Texts, n_before: int) -> Tfidf:
+        """As if these texts had been read, too, after so many others: their n-grams come after those that are known,
+        and all are as rare as they are in both. Of few texts nobody can tell a new word from one that was left out
+        since every text has it: those of fewer than `LEAST_NEW_TEXTS` add none. O(texts + terms x log terms)."""
+        hashes, df, documents, spans = self._count(texts, QUIET)
+        n_texts = n_before + len(texts)
+        most = LARGEST_NEW_SHARE * len(texts) if len(texts) >= LEAST_NEW_TEXTS else 0
+        known = np.rint((1 + n_before) / np.exp(self.idf_ - 1)) - 1  # documents of each, as idf was made of them
+        _, at, own = np.intersect1d(self.hashes_, hashes, assume_unique=True, return_indices=True)
+        known[at] += df[own]
+        new = np.flatnonzero(~np.isin(hashes, self.hashes_, assume_unique=True) & (df <= most))
+        other = Tfidf(config=self.config)
+        other.ngrams_, other.hashes_ = self.ngrams_, np.concatenate([self.hashes_, hashes[new]])
+        other.names_ = self.names_ + self._names(texts, documents[new], spans[new])
+        other.idf_ = np.log((1 + n_texts) / (1 + np.concatenate([known, df[new]]))) + 1
+        return other
 
     def beyond(self, texts: Texts) -> Tfidf:
         """A vocabulary of the n-grams of these texts that this one does not have, as rare as its rarest. O(texts)."""

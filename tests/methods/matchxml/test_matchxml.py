@@ -199,18 +199,20 @@ def test_settings_that_cannot_work_are_refused(bad: dict[str, Any], words: str) 
         MatchXml(**bad).fit(DATA)
 
 
-def test_held_out_vectors_are_by_encoders_that_did_not_learn_from_the_document(settings: dict[str, Any]) -> None:
+def test_held_out_vectors_are_by_encoders_that_did_not_learn_from_the_document(
+    settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """And lie where the encoder of all documents would put them, up to what it has learned from them."""
     method = MatchXml(**settings)
     method.fine_tuning = replace(method.fine_tuning, folds=2)
     member, views, seen = matchxml.Member(method, 0), Views(DATA.documents), []
-    fine_tuned = member.fine_tuned
+    fine_tuned: Any = member.fine_tuned
 
     def watched(texts: list[str], rows: Any, *rest: Any) -> Any:
         seen.append(set(rows.tolist()))
         return fine_tuned(texts, rows, *rest)
 
-    member.fine_tuned = watched  # type: ignore[method-assign]
+    monkeypatch.setattr(member, "fine_tuned", watched)
     own = DATA.required_pairs[:, :8]
     vectors = member.tuned(np.eye(8, dtype=np.float32), own, views, QUIET)
     everyone, first, second = seen

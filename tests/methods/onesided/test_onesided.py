@@ -15,7 +15,7 @@ import pytest
 from tests.methods.clues import CLUES, NAMES, data, labels, scores
 
 import everylabel
-from everylabel.data.dataset import Dataset, Documents, Label, pairs_from_lists
+from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError, DataError
 from everylabel.methods.depl.settings import Learning
@@ -315,7 +315,7 @@ def test_what_the_members_are() -> None:
 
 
 def test_a_label_s_text() -> None:
-    assert text_of(Label("a", "name", "what it is", ("other", ""))) == "name\nother\nwhat it is"
+    assert text_of(LabelSet.of([Label("a", "name", "what it is", ("other", ""))]), 0) == "name\nother\nwhat it is"
 
 
 @pytest.mark.parametrize(

@@ -91,3 +91,19 @@ def test_texts_without_words(data: Dataset) -> None:
     for method in (XrLinear(), Svm()):
         with pytest.raises(DataError, match="are their texts empty"):
             method.fit(empty)
+
+
+def test_selected_labels_are_found_below_any_branch() -> None:
+    """A narrow beam follows few branches; those of selected labels are followed however deep they stand."""
+    names = [f"topic{i}" for i in range(60)]
+    texts = [f"{name} {name}s and more of {name}" for name in names for _ in range(3)]
+    pairs = pairs_from_lists([[i // 3] for i in range(len(texts))], len(names))
+    data = Dataset(Documents.of(texts), LabelSet.of(Label(name, name) for name in names), pairs)
+    narrow = XrLinear(leaf_size=5, arity=4, beam=1).fit(data)
+    wide = XrLinear(leaf_size=5, arity=4, beam=100).fit(data)
+    wanted = np.arange(len(names)) % 9 == 4
+    assert (narrow.rank(texts[:9], 60).ids >= 0).sum(axis=1).max() < 20
+    found, expected = narrow.selecting(wanted).rank(texts[:9], 7), wide.selecting(wanted).rank(texts[:9], 7)
+    assert (found.ids >= 0).all()
+    np.testing.assert_array_equal(found.ids, expected.ids)
+    np.testing.assert_array_equal(found.scores, expected.scores)

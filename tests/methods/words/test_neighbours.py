@@ -131,3 +131,39 @@ def test_a_label_without_documents_is_found_once_it_has_one() -> None:
     near = method.nearest(Views.of(["butter, cheese"]))
     assert near.ids[0, 0] == 4  # after the four of the fit
     assert near.scores[0, 0] == pytest.approx(1)
+
+
+def test_words_of_what_is_learned_later_are_known_as_after_a_fit() -> None:
+    """A model of few documents knows few words; those that come later would find no neighbour otherwise."""
+    names = LabelSet.of(Label(str(i), f"label {i}") for i in range(3))
+    old, new = ([f"{word}{i} {word}{i % 7} common{i % 3} shared" for i in range(20)] for word in ("sea", "rail"))
+    titles = [f"title{i % 5}" for i in range(40)]
+    texts, lists = [*old, *new], [[i % 2] for i in range(20)] + [[2]] * 20
+    documents = Documents.of(texts, titles)
+    whole = NearestNeighbours().fit(Dataset(documents, names, pairs_from_lists(lists, 3)))
+    first = Dataset(documents.subset(range(20)), names, pairs_from_lists(lists[:20], 3))
+    method = NearestNeighbours().fit(first)
+    queries = [f"rail{i} rail{i % 7} sea1" for i in range(6)]
+    assert 2 not in method.rank(queries, 3).ids
+    for part in (range(20, 30), range(30, 40)):
+        method = learned(method, documents.subset(part), pairs_from_lists([[2]] * 10, 3))
+    assert sorted(method.features_.names) == sorted(whole.features_.names)
+    one, other = method.rank(queries, 3), whole.rank(queries, 3)
+    np.testing.assert_array_equal(one.ids, other.ids)
+    np.testing.assert_allclose(one.scores, other.scores, rtol=1e-3)
+    again = NearestNeighbours().restore(method.labels_, method.state())
+    again.check_contents()
+    np.testing.assert_array_equal(again.rank(queries, 3).scores, one.scores)
+
+
+def test_a_word_of_every_text_is_not_a_new_one() -> None:
+    """It was left out of the fit for that; and of one text nobody can tell."""
+    names = LabelSet.of([Label("0", "label")])
+    texts = [f"the word{i}" for i in range(20)]
+    method = NearestNeighbours().fit(Dataset(Documents.of(texts), names, pairs_from_lists([[0]] * 20, 1)))
+    assert "the" not in method.features_.names
+    more = learned(method, Documents.of([f"the new{i}" for i in range(12)]), pairs_from_lists([[0]] * 12, 1))
+    assert "new3" in more.features_.names
+    assert "the" not in more.features_.names
+    few = learned(method, Documents.of(["the newest"]), pairs_from_lists([[0]], 1))
+    assert few.features_.names == method.features_.names

@@ -122,7 +122,9 @@ def json_document(value: Object, file: str, line: int, names: NameIndex, bad: Ba
     elif subjects is not None and labels is None:
         problem = f'expected "subjects" as a list of {{"uri"}} or {{"label"}}, got {shown(subjects)}'
     else:
-        return Row(str(value.get("document_id", line - 1)), text, title, labels, None, file, line)
+        wanted = names.source.options.fields
+        fields = {name: metadata[name] for name in wanted if isinstance(metadata.get(name), str)} if wanted else None
+        return Row(str(value.get("document_id", line - 1)), text, title, labels, None, file, line, fields)
     bad.add(f"{file}:{line}", problem, "correct it")
     return None
 
@@ -145,7 +147,8 @@ def subject_ids(subjects: object, names: NameIndex) -> list[str] | None:
 def write_labels(target: Target) -> None:
     with created(target.path / "vocabulary.tsv") as out:  # Annif reads vocabularies uncompressed only
         for label in target.labels.labels:
-            out.write(f"<{label.id}>\t{one_line(label.name)}\n".encode())
+            notation = f"\t{one_line(label.notation)}" if label.notation else ""
+            out.write(f"<{label.id}>\t{one_line(label.name)}{notation}\n".encode())
 
 
 def write_split(target: Target, split: str, rows: Iterable[Row]) -> None:

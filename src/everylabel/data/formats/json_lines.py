@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -81,12 +81,22 @@ def split_labels(cell: str, separator: str) -> list[str]:
 
 
 def document(
-    value: Object, file: str, line: int, bad: BadRows, keys: Columns = USUAL, separator: str | None = None
+    value: Object,
+    file: str,
+    line: int,
+    bad: BadRows,
+    keys: Columns = USUAL,
+    separator: str | None = None,
+    fields: Sequence[str] = (),
 ) -> Row | None:
     """A document {"id"?, "title"?, "text", "labels"?}; without an id it gets its line number, counted from 0.
 
-    Labels are a list; with a separator they may also be one text to be split.
+    Labels are a list; with a separator they may also be one text to be split. `fields`: other keys whose texts are
+    kept; where there is one of them, there may be no text.
     """
+    kept = {name: value[name] for name in fields if isinstance(value.get(name), str)}
+    if kept:
+        value = {keys.text: "", **value}
     text, title, given = value.get(keys.text), value.get(keys.title or "") or "", value.get(keys.labels or "")
     doc_id = value.get("id")
     if isinstance(given, str) and separator is not None:
@@ -104,6 +114,6 @@ def document(
     elif given is not None and labels is None:
         problem = f'expected a list of label ids under "{keys.labels}", got {shown(given)}'
     else:
-        return Row(str(doc_id), text, title, labels, None, file, line)
+        return Row(str(doc_id), text, title, labels, None, file, line, kept if fields else None)
     bad.add(f"{file}:{line}", problem, "correct the line")
     return None

@@ -39,6 +39,7 @@ class Layout(TypedDict, total=False):
     language: str
     limit: int | None
     features: str | None
+    fields: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +55,7 @@ class Options:
     language: str = "en"  # of the names in a vocabulary with several languages
     limit: int | None = None  # the first so many documents of each split
     features: str | None = None  # of PECOS archives: the folder of ready features beside the texts ("tfidf-attnxml")
+    fields: tuple[str, ...] = ()  # of JSON documents: other texts that are kept by their keys, `Documents.fields`
 
     def __post_init__(self) -> None:
         if self.label_separator == "":

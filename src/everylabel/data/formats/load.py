@@ -12,7 +12,7 @@ from typing import BinaryIO, Unpack
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
+from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, current
 from everylabel.data.formats import plain, vocabulary
 from everylabel.data.formats.layout import Layout, Options
 from everylabel.data.formats.lines import opened, readable, text_of, unpacked
@@ -46,11 +46,14 @@ class GatheredDocuments:
     values: array[float] = field(default_factory=lambda: array("f"))
     ends: array[int] = field(default_factory=lambda: array("q", [0]))
     width: int = -1  # of the features; -1 while no row has any
+    fields: list[dict[str, str]] = field(default_factory=list)  # of all rows, or none
 
     def add(self, row: Row) -> None:
         self.ids.append(row.id)
         self.texts.append(row.text)
         self.titles.append(row.title)
+        if row.fields is not None:
+            self.fields.append(row.fields)
         if row.features is not None:
             self.columns.frombytes(row.features.indices.tobytes())
             self.values.frombytes(row.features.values.tobytes())
@@ -62,7 +65,7 @@ class GatheredDocuments:
         if self.width >= 0:
             parts = (np.array(self.values), np.array(self.columns), np.array(self.ends))
             features = csr_matrix(parts, shape=(len(self.ids), self.width))
-        return Documents(self.ids, self.texts, self.titles, features)
+        return Documents(self.ids, self.texts, self.titles, features, self.fields or None)
 
 
 @dataclass
@@ -121,7 +124,7 @@ def load_dataset(
         numbers = labels.index.places(list(truth.index))
     bad.report(run)
     tell_doubts(truth, module, source)
-    return Dataset(gathered.documents(), labels, truth.pairs(numbers, len(labels)), name=source.path.name)
+    return current(Dataset(gathered.documents(), labels, truth.pairs(numbers, len(labels)), name=source.path.name), run)
 
 
 def tell_doubts(truth: GatheredPairs, module: Format, source: Source) -> None:
@@ -164,7 +167,8 @@ def load_labelled(
     bad.report(run)
     unknown = list(truth.index)[len(labels) :]
     whole = labels.extended(Label(one, one) for one in unknown)
-    return Dataset(gathered.documents(), whole, truth.pairs(np.arange(len(whole)), len(whole)), name=path.name)
+    pairs = truth.pairs(np.arange(len(whole)), len(whole))
+    return current(Dataset(gathered.documents(), whole, pairs, name=path.name), run)
 
 
 def load_labels(
@@ -175,7 +179,7 @@ def load_labels(
     run: Run = QUIET,
     **layout: Unpack[Layout],
 ) -> LabelSet:
-    """The vocabulary of a data folder, or of a vocabulary file (.jsonl, .tsv, .csv, .ttl, .rdf, .nt, .txt).
+    """The vocabulary of a data folder, or of a vocabulary file (.jsonl, .tsv, .csv, .ttl, .rdf, .nt, .jsonld, .txt).
 
     A file is taken for a vocabulary unless a format or columns are named: then it holds documents with labels.
     """

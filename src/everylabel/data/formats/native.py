@@ -1,6 +1,7 @@
 """The native layout: `labels.jsonl` and `train.jsonl`, `dev.jsonl`, `test.jsonl`, each also as .gz.
 
-A label is {"id", "name", "description"?, "alternatives"?, "parents"?}, a document {"id", "title"?, "text", "labels"?}.
+A label is {"id", "name", "description"?, "alternatives"?, "parents"?} and whatever else a `Label` has, by the names of
+its fields; a translation is {"language", "text", "kind"}. A document is {"id", "title"?, "text", "labels"?}.
 A single file of documents uses the `labels.jsonl` beside it, if there is one.
 """
 
@@ -8,7 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from everylabel.data.dataset import Label
 from everylabel.data.formats.json_lines import Object, document, first_keys, objects, strings
@@ -26,11 +29,13 @@ from everylabel.data.formats.rows import (
     split_files,
     suffix_of,
 )
+from everylabel.errors import DataError
 from everylabel.run import Run
 
 NAME = "native"
 SUFFIXES = (".jsonl",)
 NUMBERED = False
+LISTS = ("alternatives", "parents", "types", "schemes", "related", "replaced_by")
 
 
 def detect(path: Path) -> bool:
@@ -68,17 +73,34 @@ def read_vocabulary(file: Path, bad: BadRows, run: Run) -> Iterator[Entry]:
 
 def label_of(value: Object, where: str, bad: BadRows) -> Label | None:
     label_id, name, description = value.get("id"), value.get("name") or "", value.get("description") or ""
-    alternatives, parents = strings(value.get("alternatives") or []), strings(value.get("parents") or [])
+    lists = {key: strings(value.get(key) or []) for key in LISTS}
     if type(label_id) is not str and type(label_id) is not int:
         problem = f'expected a label with a text under "id", got {shown(value)}'
     elif not isinstance(name, str) or not isinstance(description, str):
         problem = f'expected texts under "name" and "description", got {shown(name)} and {shown(description)}'
-    elif alternatives is None or parents is None:
-        problem = 'expected lists of texts under "alternatives" and "parents"'
+    elif any(own is None for own in lists.values()):
+        wrong = " and ".join(f'"{key}"' for key, own in lists.items() if own is None)
+        problem = f"expected lists of texts under {wrong}"
     else:
-        return Label(str(label_id), name, description, tuple(alternatives), tuple(parents))
+        try:
+            listed: dict[str, Any] = {key: tuple(own or ()) for key, own in lists.items()}
+            return Label(str(label_id), name, description, **listed, **more_of(value))
+        except DataError as error:
+            problem = str(error)
     bad.add(where, problem, "correct the line")
     return None
+
+
+def more_of(value: Object) -> dict[str, Any]:
+    """What few labels have, as it is given: a `Label` says what is wrong with it."""
+    found: dict[str, Any] = {key: value[key] for key in ("notation", "uri", "language") if value.get(key) is not None}
+    if value.get("deprecated") is not None:
+        found["deprecated"] = value["deprecated"]
+    if (given := value.get("translations")) is not None:
+        if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+            raise DataError(f'expected "translations" as a list of {{"language", "text", "kind"}}, got {shown(given)}')
+        found["translations"] = tuple((one.get("language"), one.get("text"), one.get("kind", "name")) for one in given)
+    return found
 
 
 def read_documents(source: Source, split: str) -> Iterator[Row]:
@@ -86,7 +108,7 @@ def read_documents(source: Source, split: str) -> Iterator[Row]:
     options = source.options
     keys = columns_in(columns(file), options, file) if options.named_columns else USUAL
     for number, value in objects(file, source.bad, source.run):
-        row = document(value, file.name, number, source.bad, keys, options.label_separator)
+        row = document(value, file.name, number, source.bad, keys, options.label_separator, options.fields)
         if row is not None:
             yield row
 
@@ -98,13 +120,14 @@ def write_labels(target: Target) -> None:
 
 
 def label_object(label: Label) -> Object:
+    """All that it has; what is empty is left out."""
     value: Object = {"id": label.id, "name": label.name}
-    if label.description:
-        value["description"] = label.description
-    if label.alternatives:
-        value["alternatives"] = list(label.alternatives)
-    if label.parents:
-        value["parents"] = list(label.parents)
+    for field in fields(label)[2:]:
+        own = getattr(label, field.name)
+        if own and field.name == "translations":
+            value[field.name] = [one._asdict() for one in own]
+        elif own:
+            value[field.name] = list(own) if isinstance(own, tuple) else own
     return value
 
 

@@ -83,8 +83,10 @@ def read_row(raw: bytes, number: int, source: Source, as_json: bool) -> Row | No
 
 def json_row(raw: bytes, number: int, source: Source, keys: Columns) -> Row | None:
     name = source.path.name
-    value = parse(raw, f"{name}:{number}", source.bad)
-    return None if value is None else document(value, name, number, source.bad, keys, source.options.label_separator)
+    value, options = parse(raw, f"{name}:{number}", source.bad), source.options
+    if value is None:
+        return None
+    return document(value, name, number, source.bad, keys, options.label_separator, options.fields)
 
 
 def text_row(raw: bytes, name: str, number: int, bad: BadRows) -> Row | None:

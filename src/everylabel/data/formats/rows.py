@@ -43,6 +43,7 @@ class Row:
     features: Features | None = None
     file: str = ""
     line: int = 0
+    fields: dict[str, str] | None = None  # other texts of a JSON document, where they are asked for
 
     @property
     def where(self) -> str:

@@ -1,9 +1,9 @@
 """Vocabulary files of any kind, told apart by their suffix; used by every format and by the option `vocabulary`.
 
 - `.jsonl`: as in the native layout;
-- `.tsv`: Annif's `<uri><TAB>name[<TAB>notation]`; the notation is left out, it is no name;
-- `.csv`: Annif's `uri,notation,label_en`, or the columns `id,name,description`;
-- `.ttl`, `.rdf`, `.nt`: SKOS, by rdflib;
+- `.tsv`: Annif's `<uri><TAB>name[<TAB>notation]`;
+- `.csv`: Annif's `uri,notation,label_en,label_fi,...`, or the columns `id,name,description`, `notation` too;
+- `.ttl`, `.rdf`, `.nt`, `.jsonld`: SKOS, by rdflib;
 - `.txt`: one name a line; the id is the name, or the line's number from 0 where the documents hold numbers.
 """
 
@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from everylabel.data.dataset import Label
+from everylabel.data.dataset import Label, Translation
 from everylabel.data.formats import native, skos
 from everylabel.data.formats.delimited import table
 from everylabel.data.formats.lines import created, lines
 from everylabel.data.formats.rows import BadRows, Entry, Source, Target, decoded, existing, shown, stem_of, suffix_of
+from everylabel.data.label import is_language
 from everylabel.errors import DataError
 from everylabel.run import Run
 
@@ -89,8 +90,8 @@ def read_tsv(file: Path, bad: BadRows, run: Run) -> Iterator[Entry]:
         if not line.strip():
             continue
         uri, _, rest = line.partition("\t")
-        name = rest.partition("\t")[0].strip()
-        yield Entry(Label(bare_uri(uri), name), f"{file.name}:{number}")
+        name, _, notation = (part.strip() for part in rest.partition("\t"))
+        yield Entry(Label(bare_uri(uri), name, notation=notation), f"{file.name}:{number}")
 
 
 def read_csv(file: Path, bad: BadRows, run: Run, language: str) -> Iterator[Entry]:
@@ -99,12 +100,23 @@ def read_csv(file: Path, bad: BadRows, run: Run, language: str) -> Iterator[Entr
         if not label_id:
             bad.add(f"{file.name}:{number}", f"expected a column 'uri' or 'id', got {shown(cells)}", "add the id")
             continue
-        name = cells.get(f"label_{language}") or cells.get("name") or cells.get("label") or any_language(cells)
-        yield Entry(Label(bare_uri(label_id), name, cells.get("description", "")), f"{file.name}:{number}")
+        names = names_by_language(cells)
+        spoken = skos.language_of([*names, ""] if cells.get("name") or cells.get("label") else [*names], language)
+        label = Label(
+            id=bare_uri(label_id),
+            name=names.pop(spoken) if spoken else cells.get("name") or cells.get("label") or "",
+            description=cells.get("description", ""),
+            notation=cells.get("notation", "").strip(),
+            translations=tuple(Translation(other, name) for other, name in names.items()),
+            language=spoken,
+        )
+        yield Entry(label, f"{file.name}:{number}")
 
 
-def any_language(cells: dict[str, str]) -> str:
-    return next((cell for column, cell in cells.items() if column.startswith("label_") and cell), "")
+def names_by_language(cells: dict[str, str]) -> dict[str, str]:
+    """Of the columns `label_en` and so on, those that have one, in their order."""
+    columns = {column.removeprefix("label_"): cell for column, cell in cells.items() if column.startswith("label_")}
+    return {language: cell for language, cell in columns.items() if cell and is_language(language)}
 
 
 def bare_uri(uri: str) -> str:

@@ -321,7 +321,8 @@ class Depl(Classifier):
         written = base_forms(views.full_texts[0], self.keywords.language) if keywords else {}
         for keyword in keywords:
             if keyword.word in written:
-                yield Clue("keywords", written[keyword.word], keyword.weight / keywords[0].weight)
+                forms, weight = written[keyword.word], keyword.weight / keywords[0].weight
+                yield Clue("keywords", forms[0], weight, forms=forms)
 
     def diagnostics(self, dataset: Dataset) -> dict[str, Any]:
         """Theorem 3 on labelled documents; nothing without keywords, or where their SVM does not rank all labels."""

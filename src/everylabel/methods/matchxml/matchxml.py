@@ -198,7 +198,7 @@ class MatchXml(Method):
 
         def ranked(depth: int) -> Ranking:
             if len(self.members_) == 1:
-                return self.members_[0].rank(X, sentences, views, depth)
+                return self.members_[0].rank(X, sentences, views, depth, deep=self.selected_ is not None)
             deep = max(depth, CANDIDATES)
             return Ranking.mean([member.rank(X, sentences, views, deep) for member in self.members_], depth)
 
@@ -342,9 +342,9 @@ class Member:
         parts = [np.float32(weight) * part for part, weight in weighted if part is not None]
         return Features.of(X, np.concatenate(parts, axis=1) if parts else None)
 
-    def rank(self, X: Csr, sentences: FloatArray | None, views: Views, k: int) -> Ranking:
+    def rank(self, X: Csr, sentences: FloatArray | None, views: Views, k: int, *, deep: bool = False) -> Ranking:
         tuned = None if self.encoder is None else views.vectors(self.encoder)
-        return self.ranker.rank(self.joined(X, tuned, sentences), k)
+        return self.ranker.rank(self.joined(X, tuned, sentences), k, deep=deep)
 
     def state(self) -> dict[str, Any]:
         encoder = {} if self.encoder is None else self.encoder.state()

@@ -224,7 +224,7 @@ class OfDe(Method):
         encoder.module.requires_grad_(self.encoder.trainable)
         layers = {"layer": self.document_layer, "attention": self.attention}
         side = DocumentSide(encoder.module, tower.mean, **layers, linear_output=self.output == "linear")
-        texts = [text_of(data.labels[int(i)]) for i in order]
+        texts = [text_of(data.labels, int(i)) for i in order]
         rows = by_id[np.diff(data.required_pairs.indptr)[by_id] > 0]
         truth = csr_matrix(data.required_pairs[rows][:, order])
         documents = views.tokens(encoder, run).take(rows)
@@ -256,7 +256,7 @@ class OfDe(Method):
         if self.label_side in ("free", "second"):  # no weights, or an encoder that is not kept: by their words
             super()._with_labels(labels, first)
             return
-        texts = [text_of(label) for label in labels.labels[first:]]
+        texts = [text_of(labels, i) for i in range(first, len(labels))]
         self.ranker_ = self.ranker_.with_labels(first, self.reader_.read(texts, LABEL_TOKENS, self.ranker_))
 
     def _held_out(self, dataset: Dataset) -> tuple[Dataset, Held]:

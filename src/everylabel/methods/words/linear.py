@@ -75,7 +75,9 @@ class Svm(Method):
         return LinearRanker(solver=self.solver, random_state=self.random_state)
 
     def _rank(self, views: Views, k: int) -> Ranking:
-        return favour_rare(partial(self.texts_.rank, views.read_in(self.language)), self.counts_, self.rare_weight, k)
+        deep = self.selected_ is not None  # its labels may be below any branch
+        rank = partial(self.texts_.rank, views.read_in(self.language), deep=deep)
+        return favour_rare(rank, self.counts_, self.rare_weight, k)
 
     @property
     def base_form_language(self) -> str:
@@ -136,10 +138,10 @@ class TextRanker:
     features: DocumentFeatures
     ranker: LinearRanker
 
-    def rank(self, views: Views, k: int) -> Ranking:
+    def rank(self, views: Views, k: int, *, deep: bool = False) -> Ranking:
         """Nothing for a text without a known word: the classifiers' constants are the same whatever the text."""
         X = views.tfidf(self.features)
-        return self.ranker.rank(Features.of(X), k).without(np.diff(X.indptr) == 0)
+        return self.ranker.rank(Features.of(X), k, deep=deep).without(np.diff(X.indptr) == 0)
 
     def state(self) -> State:
         return self.features.state("tfidf") | add_prefix("ranker", self.ranker.state())

@@ -60,16 +60,19 @@ class NearestNeighbours(Method):
         self.pairs_ = dataset.required_pairs
 
     def with_documents(self, views: Views, pairs: Csr, labels: LabelSet, counts: LongArray) -> NearestNeighbours:
-        """The next model, with more neighbours; how rare a word is stays as it was at the fit. The vocabulary may have
-        grown: neighbours cannot read labels, but documents of them may come. O(nnz of all training documents)."""
+        """The next model, with more neighbours, and their words: a model of few documents knows few. The vocabulary
+        of labels may have grown: neighbours cannot read labels, but documents of them may come. O(nnz of all training
+        documents)."""
         old = self.model_
-        model = old._copy()
-        model.lists_ = old.lists_.with_rows(views.read_in(self.language).tfidf(old.features_))
+        model, read = old._copy(), views.read_in(self.language)
+        model.features_, rows = old.features_.grown(read.documents, csr_matrix(old.lists_.matrix.T))
+        both = csr_matrix(vstack([rows, read.tfidf(model.features_)], format="csr"))
+        model.lists_ = InvertedLists.of(both, compact=old.lists_.weights.dtype == np.uint16)
         known = old.pairs_
         widened = csr_matrix((known.data, known.indices, known.indptr), shape=(known.shape[0], len(labels)))
         model.pairs_ = csr_matrix(vstack([widened, pairs], format="csr"), dtype=np.float32)
         model.labels_, model.counts_ = labels, counts
-        model.hidden_ = np.concatenate([old.hidden_, np.zeros(len(labels) - len(old.hidden_), np.bool_)])
+        model.hidden_ = np.concatenate([old.hidden_, labels.deprecated[len(old.hidden_) :]])
         return model
 
     def nearest(self, views: Views) -> Ranking:

@@ -51,7 +51,7 @@ from everylabel.methods.evidence import Clue
 from everylabel.methods.facts import FEW_DOCUMENTS, MANY_LABELS, Facts, Work, encoder_for
 from everylabel.methods.maclr.maclr import SelfSupervision
 from everylabel.methods.traits import PAIRS_AND_TEXTS, method
-from everylabel.methods.vocabulary import rank_visible
+from everylabel.methods.vocabulary import prepared, rank_visible
 from everylabel.methods.xml0.rehearsal import (
     MOST_HELD,
     MOST_HIDDEN,
@@ -212,6 +212,7 @@ class Xml0(Method):
         Labelled documents of unseen labels choose threshold and weight, the others fine-tune the encoder, if any.
         """
         base, run = base.model_, run.sharing()
+        dataset = prepared(dataset, self.label_languages, run)
         other = replace(self, base_model=GIVEN)
         self._swap(other._fitted_by(dataset, lambda model: model._learn_on(base, dataset, run)).model_)
         return self
@@ -226,7 +227,7 @@ class Xml0(Method):
             raise DataError(f"expected a ranking of {len(views):,} texts by labels of this vocabulary")
         known = np.where((model.counts_ > 0)[seen.ids], seen.ids, -1)
         found = Ranking.best_of(known, np.where(known >= 0, seen.scores, -np.inf).astype(np.float32), max(k, seen.k))
-        hidden = model.hidden_
+        hidden = model.unranked
 
         def rank(depth: int) -> Ranking:
             return model._in_chunks(views, depth, lambda rows: Ranking(found.ids[rows], found.scores[rows]))
@@ -255,7 +256,7 @@ class Xml0(Method):
         self.base_, self.labels_, self.n_train_ = base, labels, base.n_train_
         self.base, self.base_settings, self.base_model = base.name, config.to_dict(base), ""
         self.counts_ = np.concatenate([base.counts_, np.zeros(len(labels) - len(known), np.int64)])
-        self.hidden_ = np.concatenate([base.hidden_, np.zeros(len(labels) - len(known), np.bool_)])
+        self.hidden_ = np.concatenate([base.hidden_, labels.deprecated[len(known) :]])
         self.n_fitted_ = len(labels)
         pairs = None if dataset.pairs is None else pairs_in(labels, dataset)
         whole = Dataset(dataset.documents, labels, pairs, name=dataset.name)
