@@ -17,7 +17,7 @@ from everylabel.encoders.base import EncoderConfig
 from everylabel.methods.base import Method
 from everylabel.methods.depl.depl import Depl, DeRet
 from everylabel.methods.depl.settings import Learning
-from everylabel.methods.evidence import WINDOW
+from everylabel.methods.evidence import WINDOW, Clue
 from everylabel.methods.maclr.semantic import Semantic
 from everylabel.methods.onesided.onesided import OfDe
 from everylabel.methods.onesided.variants import Lan, OfLan
@@ -27,7 +27,7 @@ from everylabel.methods.words.neighbours import NearestNeighbours
 from everylabel.methods.xml0.fusion import Xml0
 from everylabel.methods.xml0.variants import Conse
 from everylabel.methods.zestxml.zest import ZestXml
-from everylabel.tagger.explain import BEGINNING, Evidence, Training, evidence
+from everylabel.tagger.explain import BEGINNING, Evidence, Place, Training, evidence
 from everylabel.text.keywords import KeywordConfig
 from everylabel.text.matching import MatchConfig
 from everylabel.text.views import Views
@@ -127,7 +127,56 @@ def test_an_expert_that_does_not_read_label_texts_has_no_words_but_of_new_labels
     method = Svm().fit(DATA)
     assert of([method], "the fishery at sea and cheese", 0) == []
     method.add_labels([Label("c", "Cheeses")])
-    assert of([method], "the fishery at sea and cheese", 4) == [Evidence("words", "cheese", 1.0, "svm")]
+    assert of([method], "the fishery at sea and cheese", 4) == [
+        Evidence("words", "cheese", 1.0, "svm", (Place("text", 23, 29),))
+    ]
+
+
+# --- places
+
+
+def read_at(documents: Documents, item: Evidence) -> list[tuple[str, str]]:
+    fields = {"title": documents.titles[0], "text": documents.texts[0]}
+    return [(place.field, fields[place.field][place.start : place.end]) for place in item.places]
+
+
+def test_words_are_marked_wherever_they_stand_in_whatever_form() -> None:
+    method = TfidfMatch().fit(DATA)
+    documents = Documents.of(["A fishery, two fisheries: FISHERIES of_the_sea."], ["Fisheries at sea"])
+    found = {item.text: item for item in evidence({"tfidf": method}, Views(documents), 0, NOTHING)}
+    assert read_at(documents, found["Fisheries"]) == [
+        ("title", "Fisheries"),
+        ("text", "fishery"),
+        ("text", "fisheries"),
+        ("text", "FISHERIES"),
+    ]
+    assert read_at(documents, found["sea"]) == [("title", "sea"), ("text", "sea")]
+
+
+def test_a_sentence_is_marked_as_it_stands() -> None:
+    method = TfidfMatch().fit(DATA)
+    sentence = "The  fisheries\tof the sea bring home"
+    documents = Documents.of([f"Something else comes first. {sentence}. And then it ends here."], ["A title"])
+    (passage,) = (item for item in evidence({"tfidf": method}, Views(documents), 0, NOTHING) if item.kind == "passage")
+    assert read_at(documents, passage) == [("text", f"{sentence}.")]
+    assert passage.text == "The fisheries of the sea bring home."
+
+
+def test_a_passage_over_both_fields_is_marked_in_both() -> None:
+    class Shows(TfidfMatch):
+        def evidence(self, views: Views, label: int) -> Any:  # noqa: ARG002
+            yield Clue("passage", views.full_texts[0][2:9], 1.0)
+
+    documents = Documents.of(["text"], ["title"])
+    found = evidence({"tfidf": Shows().fit(DATA)}, Views(documents), 2, NOTHING)
+    assert read_at(documents, found[0]) == [("title", "tle"), ("text", "tex")]
+
+
+def test_what_is_not_in_the_text_has_no_place() -> None:
+    method = NearestNeighbours().fit(DATA)
+    found = of([method], "Boats and a sea of taxes", 1, TRAINING)
+    assert [item.kind for item in found] == ["document"] * len(found)
+    assert not any(item.places for item in found)
 
 
 # --- documents

@@ -10,8 +10,11 @@ from scipy.sparse import csr_matrix
 from tests.tagger.conftest import SMALL, Copy, assert_identical, place, quality
 
 import everylabel
-from everylabel.data.dataset import Dataset, Documents, Label, pairs_from_lists
+from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
 from everylabel.errors import DataError, NotFittedError
+from everylabel.tagger.blending_set import BlendingSet
+from everylabel.tagger.candidates import SHARED_COLUMNS, CandidateTable
+from everylabel.tagger.judgements import Judgements
 from everylabel.tagger.tagger import Tagger
 
 
@@ -114,3 +117,54 @@ def test_history(copied: Copy, corpus: Any) -> None:
     assert tagger.history()[0]["what"] == "fitted"
     with pytest.raises(NotFittedError):
         Tagger().history()
+
+
+def test_what_people_judged_counts_more_and_what_they_did_not_see_may_count_nothing() -> None:
+    """Three documents: nothing said beside the labels; one label rejected; not judged to the end."""
+    columns = np.zeros((9, 3 + len(SHARED_COLUMNS)), np.float32)
+    table = CandidateTable(np.repeat(np.arange(3), 3), np.tile(np.arange(3, dtype=np.int32), 3), columns, 3)
+    truth = pairs_from_lists([[0], [0], [0]], 4)
+    labels = LabelSet.of(Label(str(i), str(i)) for i in range(4))
+    judged = Judgements.of(3, labels, [[], ["1", "unknown"], ["2"]], [True, True, False])
+    weights = BlendingSet.judged(table, np.zeros(4, np.int64), truth, judged).weights
+    assert weights is not None
+    assert weights.reshape(3, 3).tolist() == [[1, 1, 1], [2, 2, 1], [2, 0, 2]]
+    assert BlendingSet.judged(table, np.zeros(4, np.int64), truth, Judgements.of(3, labels, (), ())).weights is None
+
+
+def test_rejected_labels_go_down(copied: Copy, corpus: Any) -> None:
+    """Beside the same documents without what was rejected, all else being the same: other documents have them less."""
+    model: Any = copied().model_
+    documents, rest = corpus.test.subset(range(60)), corpus.test.documents.subset(range(60, len(corpus.test)))
+    shown, pairs = model.rank(documents.documents, 10).ids, documents.required_pairs
+    rejected = [
+        [model.labels_[int(label)].id for label in row if label not in pairs[i].indices] for i, row in enumerate(shown)
+    ]
+    plain, _ = model.with_pairs(documents, (), [False] * 60)
+    judged, learned = model.with_pairs(documents, rejected, [False] * 60)
+    assert learned.documents == 60
+    assert judged.rank(rest, 10).scores.mean() < plain.rank(rest, 10).scores.mean() - 0.05
+    whole, _ = model.with_pairs(documents)
+    weighed, _ = model.with_pairs(documents, rejected)
+    assert not np.array_equal(whole.blend_.trees.values, weighed.blend_.trees.values)
+    unread = corpus.test.subset(range(60, len(corpus.test)))
+    assert quality(weighed.rank(rest, 5), unread) > quality(model.rank(rest, 5), unread) - 0.05
+
+
+def test_incomplete_documents_are_no_neighbours(copied: Copy, corpus: Any) -> None:
+    model = copied().model_
+    some = corpus.test.subset(range(30))
+    complete = [i % 3 == 0 for i in range(30)]
+    found, learned = model.with_pairs(some, [()] * 30, complete)
+    assert (learned.documents, learned.pairs) == (30, some.subset(range(0, 30, 3)).required_pairs.nnz)
+    assert found.experts_["knn"].pairs_.shape[0] == model.experts_["knn"].pairs_.shape[0] + 10
+    assert found.learned_ == 10
+    np.testing.assert_array_equal(found.counts_, model.counts_ + some.subset(range(0, 30, 3)).counts)
+
+
+def test_judgements_that_do_not_fit(copied: Copy, corpus: Any) -> None:
+    tagger = copied()
+    with pytest.raises(DataError, match="rejected is given for 1 documents, and there are 3"):
+        tagger.learn(corpus.test.subset(range(3)), rejected=[["a"]])
+    with pytest.raises(DataError, match="complete is given for 2"):
+        tagger.learn(corpus.test.subset(range(3)), complete=[True, False])

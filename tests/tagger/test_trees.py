@@ -187,6 +187,15 @@ def test_leaves_move_as_lightgbms_do(kept: float) -> None:
     np.testing.assert_array_equal(trees.values, before)
 
 
+def test_a_row_of_weight_two_is_two_rows() -> None:
+    trees = Trees.of_text(learned(columns_of(1, 400, 6), rounds=20).model_to_string())
+    new, rng = columns_of(2, 60, 6), np.random.default_rng(0)
+    hits, weights = rng.random(60) < 0.3, rng.integers(1, 4, 60)
+    twice = np.repeat(np.arange(60), weights)
+    found = trees.refitted(new, hits, 0.5, weights.astype(np.float32))
+    np.testing.assert_allclose(found.values, trees.refitted(new[twice], hits[twice], 0.5).values, atol=1e-6)
+
+
 def test_trees_that_were_learned_pass() -> None:
     for leaves, rounds in ((2, 1), (8, 20), (31, 60)):
         Trees.of_text(learned(columns_of(1, 400, 6), rounds=rounds, num_leaves=leaves).model_to_string()).check(6)

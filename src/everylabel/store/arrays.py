@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -27,9 +28,14 @@ _ALIGNED = 64  # bytes at which each array begins, so that it can be used where 
 
 
 class ArrayWriter:
-    """Writes arrays below a folder. Cost: a sha256 and one pass over the bytes; a copy only of what has gaps."""
+    """Writes arrays below a folder. Cost: a sha256 and one pass over the bytes; a copy only of what has gaps.
 
-    def __init__(self, folder: Path) -> None:
+    `like`: a model whose files of the same content are linked instead of written, where the system lets us. No file of
+    a model is ever changed in its place, so that two models may share one.
+    """
+
+    def __init__(self, folder: Path, like: Path | None = None) -> None:
+        self._like = like
         self.arrays: dict[str, dict[str, Any]] = {}  # name -> where it is
         self.files: dict[str, dict[str, Any]] = {}  # file -> size and checksum
         self._folder = folder
@@ -62,7 +68,10 @@ class ArrayWriter:
 
         what = about(content)
         name = f"{ARRAYS}/{what['sha256'][:NAME_LENGTH]}.{suffix}"
-        content.replace(self._folder / name)
+        if self._linked(name, what["bytes"]):
+            content.unlink()
+        else:
+            content.replace(self._folder / name)
         self.files[name] = what
         return name
 
@@ -80,11 +89,26 @@ class ArrayWriter:
 
     def _write(self, name: str, header: bytes, content: Any, digest: str) -> dict[str, Any]:
         file = f"{ARRAYS}/{name}.npy"
-        with (self._folder / file).open("xb") as stream:
-            stream.write(header)
-            stream.write(content)
+        if not self._linked(file, len(header) + len(content)):
+            with (self._folder / file).open("xb") as stream:
+                stream.write(header)
+                stream.write(content)
         self.files[file] = {"bytes": len(header) + len(content), "sha256": digest}
         return {"file": file, "offset": len(header)}
+
+    def _linked(self, file: str, n_bytes: int) -> bool:
+        """A file of the same name has the same content; one that was cut short has not the same length."""
+        if self._like is None:
+            return False
+        try:
+            if (self._like / file).stat().st_size != n_bytes:
+                return False
+            os.link(self._like / file, self._folder / file)
+        except FileExistsError:
+            return True  # twice in one model
+        except OSError:
+            return False  # not there, another disk, somebody else's, a system without
+        return True
 
 
 class ArrayReader:

@@ -11,14 +11,15 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from everylabel import __version__
 from everylabel.encoders.cache import cache_root
-from everylabel.store.manifest import MANIFEST, digest_of
+from everylabel.errors import ModelError
+from everylabel.store.manifest import MANIFEST, digest_of, read_manifest
 
 _CHECKS = 1  # another number when contents are checked more closely: what was checked before is checked again
 _MOST = 1000  # marks that are kept
@@ -36,6 +37,14 @@ def is_known(mark: str) -> bool:
     return (_folder() / mark).is_file()
 
 
+def knows(path: Path) -> bool:
+    """The folder as it is now; False if it cannot be read."""
+    try:
+        return is_known(mark_of(path, read_manifest(path)))
+    except (OSError, ModelError):
+        return False
+
+
 def remember(mark: str) -> None:
     """Never an error."""
     with suppress(OSError):
@@ -46,6 +55,17 @@ def remember(mark: str) -> None:
             marks = sorted(folder.iterdir(), key=lambda file: file.stat().st_mtime)
             for old in marks[: _MOST // 2]:
                 old.unlink(missing_ok=True)
+
+
+@contextmanager
+def staying_known(folders: Iterable[Path]) -> Iterator[None]:
+    """Of these models those that are known are so after the block, too, in which files of theirs are linked or links
+    removed: that changes a file's times, and nothing else. For who writes models; see above."""
+    known = [folder for folder in folders if knows(folder)]
+    yield
+    for folder in known:
+        with suppress(OSError, ModelError):
+            remember(mark_of(folder, read_manifest(folder)))
 
 
 def is_settled(path: Path, manifest: Mapping[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from everylabel.atomic import check_replaceable, replaced
 from everylabel.errors import ModelError
 from everylabel.leftovers import come_back
 from everylabel.store.arrays import ArrayWriter
-from everylabel.store.known import mark_of, remember
+from everylabel.store.known import knows, mark_of, remember
 from everylabel.store.lock import locked_to_save
 from everylabel.store.manifest import FORMAT, PLAIN, about, read_manifest, write_json, write_manifest
 from everylabel.store.ours import is_model, names_in
@@ -38,8 +38,9 @@ def check_destination(path: str | Path, *, overwrite: bool = True) -> Path:
     return path
 
 
-def save_method(method: Method, path: str | Path, *, overwrite: bool = True) -> None:
+def save_method(method: Method, path: str | Path, *, overwrite: bool = True, like: Path | None = None) -> None:
     """Write the model folder. An existing model is replaced (unless told not to); anything else there is left alone.
+    `like`: a model folder to share files with, see `ArrayWriter`; of one that is not known nothing is taken.
 
     What others have put into the folder of a model (`.git`, a README) is in the new one, too: see `foreign.py`. Waits
     for those who have the folder `locked`. One pass over the bytes and a sha256 of them; memory: copies of those
@@ -50,7 +51,7 @@ def save_method(method: Method, path: str | Path, *, overwrite: bool = True) -> 
         path.parent.mkdir(parents=True, exist_ok=True)
         with locked_to_save(path), replaced(_ours(path, overwrite), names_in(path)) as fresh:
             fresh.mkdir()
-            _write(method, fresh)
+            _write(method, fresh, like if like is not None and knows(like) else None)
             remember(mark_of(fresh, read_manifest(fresh)))
     except OSError as error:
         raise _unwritable(error, path) from None
@@ -81,8 +82,8 @@ def _unwritable(error: OSError, path: Path) -> ModelError:
     )
 
 
-def _write(method: Method, folder: Path) -> None:
-    writer = ArrayWriter(folder)
+def _write(method: Method, folder: Path, like: Path | None) -> None:
+    writer = ArrayWriter(folder, like)
     labels, _ = entries_of(method.labels_.state(), writer, folder)
     state, plain = entries_of(method.state(), writer, folder)
     writer.finish()

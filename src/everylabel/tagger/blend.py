@@ -76,10 +76,15 @@ class Blend:
         documents' share."""
         n_documents = self.n_documents + new.table.n_documents
         more = replace(self, n_documents=n_documents)
-        if self.trees is None or not new.hits.any():
+        weights = new.weights
+        known = np.ones(len(new.hits), np.bool_) if weights is None else weights > 0
+        if self.trees is None or not (new.hits & known).any():
             return more
         kept = max(0.5, 1 - new.table.n_documents / n_documents)
-        return replace(more, trees=self.trees.refitted(new.table.columns, new.hits, kept))
+        columns, hits = (new.table.columns, new.hits) if known.all() else (new.table.columns[known], new.hits[known])
+        return replace(
+            more, trees=self.trees.refitted(columns, hits, kept, None if weights is None else weights[known])
+        )
 
     def state(self) -> dict[str, Any]:
         plain = {

@@ -12,8 +12,11 @@ from scipy.sparse import csr_matrix, vstack
 from everylabel.data.splits import of_labels, ranks
 from everylabel.tagger.candidates import PRIOR, CandidateTable, lengths_of_names, tabulated
 from everylabel.tagger.experts import ranks_unseen
+from everylabel.tagger.judgements import Judgements
 from everylabel.tagger.rehearsal import Rehearsal
-from everylabel.types import Csr, LongArray, Ranking
+from everylabel.types import Csr, FloatArray, LongArray, Ranking
+
+JUDGED_WEIGHT = 2.0  # of a row that a person has judged, beside one that is wrong as nobody has said it is right
 
 
 class BlendingSet(NamedTuple):
@@ -25,12 +28,19 @@ class BlendingSet(NamedTuple):
     truth: Csr  # (documents, labels), all pairs
     truth_without_hidden: Csr  # the same without those of labels that were hidden
     n_unseen_pairs: int = 0  # of all pairs: those of labels without training documents, as the experts know them
+    weights: FloatArray | None = None  # of each row, 0: nothing is known of it; None: all are worth the same
 
     @property
     def hits(self) -> NDArray[np.bool_]:
         if not len(self.table.labels):  # scipy has no empty selection of entries
             return np.zeros(0, np.bool_)
         return np.asarray(self.truth[self.table.documents, self.table.labels]).ravel() > 0
+
+    @classmethod
+    def judged(cls, table: CandidateTable, counts: LongArray, truth: Csr, judgements: Judgements) -> BlendingSet:
+        """Of new documents; `counts`: of each label."""
+        nothing, weights = np.zeros(len(table.labels), np.bool_), _judged_weights(table, judgements, truth)
+        return cls(table, counts[table.labels], nothing, truth, truth, weights=weights)
 
     @classmethod
     def joined(cls, parts: Sequence[BlendingSet]) -> BlendingSet:
@@ -42,6 +52,20 @@ class BlendingSet(NamedTuple):
             csr_matrix(vstack([part.truth_without_hidden for part in parts])),
             sum(part.n_unseen_pairs for part in parts),
         )
+
+
+def _judged_weights(table: CandidateTable, judgements: Judgements, truth: Csr) -> FloatArray | None:
+    """What a person has seen and accepted, added or rejected counts more than what is wrong because nobody named it:
+    people overlook labels. Right and wrong rows that were judged weigh the same, so that probabilities stay what they
+    are. Of a document that was not judged to the end nothing else counts."""
+    rows = table.documents, table.labels
+    if not len(table.labels) or (judgements.complete.all() and not judgements.rejected.nnz):
+        return None
+    rejected = np.asarray(judgements.rejected[rows]).ravel() > 0
+    accepted = np.asarray(truth[rows]).ravel() > 0
+    reviewed = (np.diff(judgements.rejected.indptr) > 0) | ~judgements.complete
+    judged = rejected | (accepted & reviewed[table.documents])
+    return np.where(judged, JUDGED_WEIGHT, judgements.complete[table.documents]).astype(np.float32)
 
 
 def blending_set(one: Rehearsal, rankings: Mapping[str, Ranking]) -> BlendingSet:

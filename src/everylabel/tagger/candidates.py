@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from everylabel.data.dataset import LabelSet
 from everylabel.methods.traits import DEEP
 from everylabel.parallel import for_each_part
-from everylabel.types import FloatArray, LongArray, Ranking
+from everylabel.types import FloatArray, IntArray, LongArray, Ranking
 
 BEST = 50  # labels of an expert that are candidates
 BEST_UNSEEN = 40  # and as many of those without training documents
@@ -61,14 +61,16 @@ class CandidateTable(NamedTuple):
         return found
 
     def ranking(self, scores: FloatArray, k: int) -> Ranking:
-        """The k best candidates of each document; equal scores in the order of the labels. O(rows log rows)."""
+        """The k best candidates of each document, without those of a score of -inf; equal scores in the order of the
+        labels. O(rows log rows)."""
         order = np.lexsort((self.labels, -scores, self.documents))
         begins = np.searchsorted(self.documents[order], np.arange(self.n_documents))
         rank = np.arange(len(order)) - begins[self.documents[order]]
-        kept = order[rank < k]
+        shown = (rank < k) & (scores[order] > -np.inf)
+        kept = order[shown]
         found = Ranking.empty(self.n_documents, k)
-        found.ids[self.documents[kept], rank[rank < k]] = self.labels[kept]
-        found.scores[self.documents[kept], rank[rank < k]] = scores[kept]
+        found.ids[self.documents[kept], rank[shown]] = self.labels[kept]
+        found.scores[self.documents[kept], rank[shown]] = scores[kept]
         return found
 
     @classmethod
@@ -85,21 +87,27 @@ def column_names(experts: Sequence[str]) -> list[str]:
 
 
 def tabulated(
-    opinions: Mapping[str, Ranking], ranks_unseen: Sequence[bool], counts: LongArray, name_lengths: LongArray
+    opinions: Mapping[str, Ranking],
+    ranks_unseen: Sequence[bool],
+    counts: LongArray,
+    name_lengths: LongArray,
+    more: IntArray | None = None,
 ) -> CandidateTable:
     """`opinions`: each expert's ranking of the same documents; `ranks_unseen`: of each of them, whether it can rank
     unseen labels. `counts`: training documents of each label, as the experts know them. `name_lengths`: words of each
-    label's name (`lengths_of_names`)."""
+    label's name (`lengths_of_names`). `more` (documents, any number; -1: none): labels that are candidates besides.
+    What is said of a candidate never depends on who else is one."""
     rankings = [ranking for name, ranking in opinions.items() if name != PRIOR]
     n_docs = rankings[0].n_docs
     ids = np.concatenate([ranking.ids[:, :DEEP] for ranking in rankings], axis=1)
     scores = np.concatenate([ranking.scores[:, :DEEP] for ranking in rankings], axis=1)
     firsts = np.cumsum([0] + [min(ranking.k, DEEP) for ranking in rankings])
     able = np.array([can for name, can in zip(opinions, ranks_unseen, strict=True) if name != PRIOR], np.bool_)
+    more = np.empty((n_docs, 0), np.int32) if more is None else more
     parts: dict[int, CandidateTable] = {}
 
     def work(first: int, last: int) -> None:
-        parts[first] = _part(ids, scores, firsts, able, counts, name_lengths, first, last)
+        parts[first] = _part(ids, scores, firsts, able, counts, name_lengths, more, first, last)
 
     for_each_part(n_docs, work)
     table = CandidateTable.joined([parts[first] for first in sorted(parts)])
@@ -134,14 +142,15 @@ def _part(
     able: NDArray[np.bool_],
     counts: LongArray,
     name_lengths: LongArray,
+    more: IntArray,
     first: int,
     last: int,
 ) -> CandidateTable:
     from everylabel.tagger import kernels
 
     n_experts = len(able)
-    labels = np.empty((last - first, n_experts * (BEST + BEST_UNSEEN)), np.int32)
-    n_found = kernels.choose(ids, firsts, first, last, counts, BEST, BEST_UNSEEN, labels)
+    labels = np.empty((last - first, n_experts * (BEST + BEST_UNSEEN) + more.shape[1]), np.int32)
+    n_found = kernels.choose(ids, firsts, first, last, counts, BEST, BEST_UNSEEN, more, labels)
     columns = np.empty((n_found.sum(), n_experts * len(EXPERT_COLUMNS) + len(SHARED_COLUMNS)), np.float32)
     inputs = (ids, scores, firsts, able, first, n_found, labels, counts, name_lengths, DEEP, FIRST, BEST_UNSEEN)
     kernels.describe(*inputs, columns)

@@ -75,8 +75,8 @@ def ranks_unseen(opinions: Sequence[str]) -> list[bool]:
     return [name == PRIOR or method_class(WORDS if name == TITLES else name).traits.ranks_unseen for name in opinions]
 
 
-def opinion(expert: Method, views: Views) -> Ranking:
-    """As deep as is worth it. A score of 0 says nothing."""
-    found = expert.rank(views, min(expert.depth, len(expert.labels_)))
+def opinion(expert: Method, views: Views, depth: int | None = None) -> Ranking:
+    """As deep as is worth it, unless a depth is given. A score of 0 says nothing."""
+    found = expert.rank(views, min(depth or expert.depth, len(expert.labels_)))
     nothing = found.scores <= 0
     return Ranking(np.where(nothing, -1, found.ids), np.where(nothing, -np.inf, found.scores).astype(np.float32))

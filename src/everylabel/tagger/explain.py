@@ -26,15 +26,25 @@ from everylabel.data.columns import TextColumn
 from everylabel.data.dataset import Documents
 from everylabel.methods.base import Method
 from everylabel.methods.evidence import LONGEST_WORD, WINDOW, Clue
+from everylabel.text.places import MOST_SPANS, find_all, words_at
 from everylabel.text.views import Views
 
 BEGINNING = 80  # characters of a document that stand for it
 _KINDS = ("words", "keywords", "passage", "made of", "document")
 _LONGEST = {"passage": WINDOW * (LONGEST_WORD + 1), "document": BEGINNING}  # characters that are shown
 _SHOWN = 300  # of all else, and of a sentence
+_ELSEWHERE = ("made of", "document")  # kinds that are not in the text
 _SENTENCES, _LEAST_WORDS = 30, 4
 _DEEP = 1_000  # ranks in which a sentence's label is looked for
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+class Place(NamedTuple):
+    """Where something stands in a document: character offsets into its "title" or its "text"."""
+
+    field: str
+    start: int
+    end: int
 
 
 class Evidence(NamedTuple):
@@ -44,6 +54,7 @@ class Evidence(NamedTuple):
     text: str
     weight: float
     source: str  # the expert's name
+    places: tuple[Place, ...] = ()  # where it stands in the document; none of what is not there, as other documents
 
 
 class Training(NamedTuple):
@@ -72,12 +83,14 @@ def evidence(
     experts: Mapping[str, Method], one: Views, label: int, training: Training, *, most: int = 3
 ) -> list[Evidence]:
     """What speaks for a label (its number in the vocabulary) of one document, at most so many of each kind."""
-    found: dict[str, list[Evidence]] = {kind: [] for kind in _KINDS}
+    found: dict[str, list[tuple[Evidence, Clue]]] = {kind: [] for kind in _KINDS}
     for source, clue in _clues(experts, one, label):
         text = training.titles[clue.document] or training.ids[clue.document] if clue.document >= 0 else clue.text
         line = one_line(text, _LONGEST.get(clue.kind, _SHOWN))
-        found.setdefault(clue.kind, []).append(Evidence(clue.kind, line, min(float(clue.weight), 1.0), source))
-    return [item for kind in found.values() for item in _best(kind, most)]
+        item = Evidence(clue.kind, line, min(float(clue.weight), 1.0), source)
+        found.setdefault(clue.kind, []).append((item, clue))
+    best = (one for kind in found.values() for one in _best(kind, most))
+    return [item._replace(places=tuple(_places(one, clue))) for item, clue in best]
 
 
 def one_line(text: str, most: int) -> str:
@@ -86,13 +99,28 @@ def one_line(text: str, most: int) -> str:
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
-def _best(found: Iterable[Evidence], most: int) -> list[Evidence]:
+def _best(found: Iterable[tuple[Evidence, Clue]], most: int) -> list[tuple[Evidence, Clue]]:
     """The largest weights first, equal ones in their order; each text once."""
-    by_text: dict[str, Evidence] = {}
-    for item in sorted(found, key=lambda item: -item.weight):
+    by_text: dict[str, tuple[Evidence, Clue]] = {}
+    for item, clue in sorted(found, key=lambda both: -both[0].weight):
         if item.weight > 0 and item.text:
-            by_text.setdefault(item.text, item)
+            by_text.setdefault(item.text, (item, clue))
     return list(by_text.values())[:most]
+
+
+def _places(one: Views, clue: Clue) -> Iterator[Place]:
+    """Where it stands, title first: words wherever they are, a passage once. What is not in the text has no place."""
+    if clue.document >= 0 or clue.kind in _ELSEWHERE or one.documents.features is not None:
+        return
+    text, n_title = one.full_texts[0], len(one.documents.titles[0])
+    words = one.once("words at", lambda: words_at(text))
+    spans = [span for form in clue.forms or (clue.text,) for span in words.get(form) or find_all(text, form)]
+    for start, end in sorted(set(spans))[: 1 if clue.kind == "passage" else MOST_SPANS]:
+        begins = n_title + 1 if n_title else 0  # of the text, after the title's line
+        if start < n_title:
+            yield Place("title", start, min(end, n_title))
+        if end > begins:
+            yield Place("text", max(start - begins, 0), end - begins)
 
 
 def _clues(experts: Mapping[str, Method], one: Views, label: int) -> Iterator[tuple[str, Clue]]:
@@ -120,7 +148,8 @@ def _sentence(experts: Mapping[str, Method], text: str, label: int) -> Iterator[
         found = expert.rank(sentences, min(_DEEP, len(expert.labels_)))
         scores = np.where(found.ids == label, found.scores, 0).max(axis=1)
         if scores.any():
-            yield source, Clue("passage", one_line(sentences[int(scores.argmax())], _SHOWN), float(scores.max()))
+            best = sentences[int(scores.argmax())]
+            yield source, Clue("passage", one_line(best, _SHOWN), float(scores.max()), forms=(best,))
             return
 
 

@@ -31,11 +31,20 @@ def _at(keys: Any, label: Any) -> Any:
 
 @njit(nogil=True, cache=True)
 def choose(
-    ids: Any, firsts: Any, first_doc: Any, last_doc: Any, counts: Any, best: Any, best_unseen: Any, labels: Any
+    ids: Any,
+    firsts: Any,
+    first_doc: Any,
+    last_doc: Any,
+    counts: Any,
+    best: Any,
+    best_unseen: Any,
+    more: Any,
+    labels: Any,
 ) -> Any:
     """The candidates of each document, sorted, into the rows of `labels`; returns how many each has.
 
-    `ids` (documents, all experts' ranks side by side; expert e's are the columns firsts[e]:firsts[e + 1]).
+    `ids` (documents, all experts' ranks side by side; expert e's are the columns firsts[e]:firsts[e + 1]). `more`
+    (documents, any number): labels that are candidates besides; -1: none.
     """
     n_experts = len(firsts) - 1
     n_found = np.zeros(last_doc - first_doc, np.int64)
@@ -62,6 +71,14 @@ def choose(
                         keys[at] = label
                         row[n] = label
                         n += 1
+        for c in range(more.shape[1]):
+            label = more[d, c]
+            if label >= 0:
+                at = _at(keys, label)
+                if keys[at] == _FREE:
+                    keys[at] = label
+                    row[n] = label
+                    n += 1
         keys[:] = _FREE
         row[:n] = np.sort(row[:n])
         n_found[d - first_doc] = n

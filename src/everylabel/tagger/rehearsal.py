@@ -61,7 +61,8 @@ def labelled(dataset: Dataset) -> int:
 
 def in_vocabulary(labels: LabelSet, dataset: Dataset) -> Dataset:
     """The documents with those of their pairs that the vocabulary has, numbered as it numbers them."""
-    return Dataset(dataset.documents, labels, pairs_in(labels, dataset)[:, : len(labels)], name=dataset.name)
+    known = Dataset(dataset.documents, labels, pairs_in(labels, dataset)[:, : len(labels)], name=dataset.name)
+    return known.with_successors()[0]
 
 
 def dev_of(dataset: Dataset, dev: Dataset | None) -> Dataset | None:

@@ -28,12 +28,12 @@ from everylabel.methods.base import Method, State
 from everylabel.methods.calibrate import Calibration
 from everylabel.methods.facts import Facts
 from everylabel.methods.traits import Traits, method
-from everylabel.methods.words.neighbours import NearestNeighbours
-from everylabel.parallel import n_threads, work_together
+from everylabel.methods.vocabulary import prepared
+from everylabel.parallel import work_together
 from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.tagger.blend import Blend, enough_for_trees, learn
-from everylabel.tagger.blending_set import BlendingSet, joined_set
+from everylabel.tagger.blending_set import joined_set
 from everylabel.tagger.candidates import ADDED, CandidateTable, column_names, lengths_of_names, tabulated
 from everylabel.tagger.clock import Clock
 from everylabel.tagger.contents import check_contents
@@ -47,13 +47,12 @@ from everylabel.tagger.plan import Choice, Plan, choose_plan, seconds_of, spoken
 from everylabel.tagger.prior import Prior, prior_among, prior_of
 from everylabel.tagger.probability import rate_of_unseen
 from everylabel.tagger.rehearsal import Rehearsal, dev_of, labelled, n_held_out, rehearsals
-from everylabel.tagger.tags import Tag, described
-from everylabel.tagger.update import Learned, as_dataset, measured, refit_due
+from everylabel.tagger.selected import rank_selected
+from everylabel.tagger.tags import Tag, described, shares
+from everylabel.tagger.update import Learned, Pairs, learned
 from everylabel.text.views import Views
-from everylabel.types import LongArray, Ranking
+from everylabel.types import IntArray, LongArray, Ranking
 
-CHUNK = 256  # documents that are ranked at a time
-FEW = 16  # so many are ranked by the experts side by side, more by parts of them side by side
 BLENDING = 5e-3  # seconds for each held-out document, as planned
 LEAST_CALIBRATION = TO_CALIBRATE  # labelled documents, for what has no blend
 
@@ -87,12 +86,15 @@ class Tagger(Method):
 
     def fit(self, dataset: Dataset, dev: Dataset | None = None, *, run: Run = QUIET) -> Self:
         """`dev`: labelled documents to blend on; without, training documents are held out for it."""
-        run, known = run.sharing(), dev_of(dataset, dev)
+        run = run.sharing()
+        dataset = prepared(dataset, self.label_languages, run)
+        known = dev_of(dataset, dev)
         return self._fitted_by(dataset, lambda model: model._fit_and_blend(dataset, known, run))
 
     def plan(self, dataset: Dataset, dev: Dataset | None = None) -> Plan:
         """What `fit` would do, without doing it."""
         self.check_fit(dataset)
+        dataset = prepared(dataset, self.label_languages)
         facts = Facts.of(dataset, dev_of(dataset, dev), self.language, self.encoder)
         return choose_plan(facts, seconds_of(self.budget), only=self.experts, without=self.without)
 
@@ -141,7 +143,7 @@ class Tagger(Method):
             views = Views(part)
             return model.described(views, rank(model, views), explain=explain)
 
-        return [tags for part in work_together(tagged, _shares(Documents.of(texts))) for tags in part]
+        return [tags for part in work_together(tagged, shares(Documents.of(texts))) for tags in part]
 
     def described(self, views: Views, ranking: Ranking, *, explain: bool = True) -> list[list[Tag]]:
         """The labels of a ranking of these texts. Evidence is looked for in what was read to rank."""
@@ -160,43 +162,32 @@ class Tagger(Method):
         """What changed when: the fit, labels that came and went, pairs that were learned."""
         return [dict(event) for event in self.model_.history_]
 
-    def learn(self, pairs: Dataset | Iterable[tuple[str, Sequence[str]]]) -> Learned:
+    def noted(self, what: str, **about: Any) -> Self:
+        """The same model, with an event more in its history."""
+        model = self.model_._copy()
+        model._note(what, **about)
+        return model
+
+    def learn(self, pairs: Pairs, *, rejected: Sequence[Sequence[str]] = (), complete: Sequence[bool] = ()) -> Learned:
         """New labelled documents, (text, label ids) each, of known labels: a quick update, not a new fit.
 
-        Neighbours and blend learn from them; the other experts stay as they are until a full fit is due.
+        Neighbours and blend learn from them; the other experts stay as they are until a full fit is due. `rejected`:
+        labels of each that a person was shown and found wrong. `complete`: whether its labels are all of them; if not,
+        the blend alone learns, and only what was said.
         """
         with self._changing:
-            model, learned = self.model_.with_pairs(pairs)
+            model, done = self.model_.with_pairs(pairs, rejected, complete)
             self._swap(model)
-        return learned
+        return done
 
-    def with_pairs(self, pairs: Dataset | Iterable[tuple[str, Sequence[str]]]) -> tuple[Self, Learned]:
+    def with_pairs(
+        self, pairs: Pairs, rejected: Sequence[Sequence[str]] = (), complete: Sequence[bool] = ()
+    ) -> tuple[Self, Learned]:
         """The next model, which has learned these: see `learn`."""
-        old = self.model_
-        new = as_dataset(old.labels_, old.hidden_, pairs)
-        views, truth = Views(new.documents), new.required_pairs
-        score = measured(old.rank(views, 5), truth)
-        n_first = int(((new.counts > 0) & (old.counts_ == 0)).sum())
-        model = old._copy()
-        if old.blend_ is not None:
-            table = old._table(views)
-            row_counts = old.fitted_counts_[table.labels]
-            nothing = np.zeros(len(row_counts), np.bool_)
-            model.blend_ = old.blend_.learned_from(BlendingSet(table, row_counts, nothing, truth, truth))
-        model.counts_ = old.counts_ + new.counts
-        knn = old.experts_.get("knn")
-        if isinstance(knn, NearestNeighbours):
-            learned = knn.with_documents(views, truth, old.labels_, model.counts_)
-            model.experts_ = old.experts_ | {"knn": learned.hiding(old.hidden_)}
-            model.training_ = old.training_.extended(new.documents.ids, beginnings(new.documents))
-        model.learned_ = old.learned_ + len(new)
-        due = refit_due(model.learned_, old.n_train_, int((model.counts_ > 0).sum()), old.fitted_counts_)
-        model._note("learned", documents=len(new), pairs=int(truth.nnz), new_labels=n_first)
-        return model, Learned(len(new), int(truth.nnz), n_first, score, due)
+        return learned(self.model_, pairs, rejected, complete)
 
     def with_labels(self, labels: Iterable[Label]) -> Self:
-        labels = labels_of(labels)
-        return super().with_labels(labels)._relabelled("labels added", len(labels))
+        return super().with_labels(labels := labels_of(labels))._relabelled("labels added", len(labels))
 
     def without_labels(self, ids: Iterable[str]) -> Self:
         ids = texts_of(ids, "label id")
@@ -204,13 +195,10 @@ class Tagger(Method):
 
     def _relabelled(self, what: str, count: int) -> Self:
         self._hide_in_experts()
-        self._note(what, labels=count)
-        return self
+        return self.noted(what, labels=count)
 
     def calibrated(self, dataset: Dataset, ranking: Ranking | None = None) -> Self:
-        model = super().calibrated(dataset, ranking)
-        model._note("calibrated", documents=labelled(dataset))
-        return model
+        return super().calibrated(dataset, ranking).noted("calibrated", documents=labelled(dataset))
 
     def _fit(self, dataset: Dataset, run: Run) -> None:
         self._fit_and_blend(dataset, None, run)
@@ -315,23 +303,31 @@ class Tagger(Method):
         if self.blend_ is None and self.prior_ is None:
             (expert,) = self.experts_.values()
             return expert.rank(views, k).top(k)
-        parts = _shares(views.documents)
+        parts = shares(views.documents)
         if len(parts) < 2:
             return self._blended(views, k)
         return Ranking.joined(work_together(lambda part: self._blended(Views(part), k), parts))
+
+    def _visible(self, views: Views, k: int) -> Ranking:
+        as_others = self.selected_ is None or self.blend_ is None or self.added_ is not None
+        return super()._visible(views, k) if as_others else self._rank(views, k)  # which ranks selected labels alone
 
     def _blended(self, views: Views, k: int) -> Ranking:
         if self.blend_ is None:
             assert self.prior_ is not None
             (expert,) = self.experts_.values()
             return self.prior_.rank(expert, views, k)
+        if self.selected_ is not None:
+            return rank_selected(self, views, self.blend_, ~self.unranked, k)
         table = self._table(views)
         return table.ranking(self.blend_.scores(table, self.fitted_counts_), k)
 
     def _table(self, views: Views) -> CandidateTable:
         assert self.blend_ is not None
-        found = opinions(self.experts_, views, self.prior_, titles=self.blend_.trees is not None)
-        return tabulated(found, ranks_unseen(list(found)), self.fitted_counts_, self.name_lengths_)
+        return self.tabulated(opinions(self.experts_, views, self.prior_, titles=self.blend_.trees is not None))
+
+    def tabulated(self, found: dict[str, Ranking], more: IntArray | None = None) -> CandidateTable:
+        return tabulated(found, ranks_unseen(list(found)), self.fitted_counts_, self.name_lengths_, more)
 
     def _with_labels(self, labels: LabelSet, first: int) -> None:
         """To the experts that read label texts; to the others a new label is what one without pairs is: nothing."""
@@ -387,9 +383,3 @@ class Tagger(Method):
 
     def _check_contents(self, n_labels: int) -> None:
         check_contents(self, n_labels)
-
-
-def _shares(documents: Documents) -> list[Documents]:
-    """Parts that are ranked by themselves, one for each core at least. Of few documents there is one part."""
-    share = -(-len(documents) // n_threads()) if len(documents) > FEW else FEW
-    return list(documents.slices(min(share, CHUNK)))

@@ -8,10 +8,20 @@ from typing import NamedTuple
 import numpy as np
 
 from everylabel.data.bands import band_of
-from everylabel.data.dataset import LabelSet
+from everylabel.data.dataset import Documents, LabelSet
+from everylabel.parallel import n_threads
 from everylabel.tagger.explain import Evidence
 from everylabel.text.views import Views
 from everylabel.types import LongArray, Ranking
+
+CHUNK = 256  # documents that are ranked at a time
+FEW = 16  # so many are ranked by the experts side by side, more by parts of them side by side
+
+
+def shares(documents: Documents) -> list[Documents]:
+    """Parts that are ranked by themselves, one for each core at least. Of few documents there is one part."""
+    share = -(-len(documents) // n_threads()) if len(documents) > FEW else FEW
+    return list(documents.slices(min(share, CHUNK)))
 
 
 class Tag(NamedTuple):

@@ -104,9 +104,12 @@ class Trees:
             for_each_part(len(columns), lambda a, b: kernels.sum_trees(columns[a:b], *lookup, out[a:b]))
         return out
 
-    def refitted(self, columns: FloatArray, hits: NDArray[np.bool_], kept: float) -> Trees:
+    def refitted(
+        self, columns: FloatArray, hits: NDArray[np.bool_], kept: float, weights: FloatArray | None = None
+    ) -> Trees:
         """The same trees, each leaf moved towards what these rows ask for by the logistic loss; `kept`: of its old
-        value. As LightGBM's `refit`, tree after tree, each on what those before it give now. O(rows x trees)."""
+        value; `weights`: of the rows. As LightGBM's `refit`, tree after tree, each on what those before it give now.
+        O(rows x trees)."""
         from everylabel.tagger import kernels
 
         lookup = self._lookup
@@ -117,6 +120,8 @@ class Trees:
             leaves, n_leaves = lookup.order[t][places[:, t]], int(self.firsts[t + 1] - self.firsts[t]) + 1
             asked = (-sides / (1 + np.exp(sides * sums))).astype(np.float32).astype(np.float64)
             curved = (np.abs(asked) * (1 - np.abs(asked))).astype(np.float32)
+            if weights is not None:
+                asked, curved = asked * weights, curved * weights
             slopes, curvature = (np.bincount(leaves, weights, n_leaves) for weights in (asked, curved))
             new = -slopes / (curvature + _NOTHING) * self.shrinkage[t]
             values[first : first + n_leaves] = kept * values[first : first + n_leaves] + (1 - kept) * new

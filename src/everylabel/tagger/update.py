@@ -1,17 +1,28 @@
-"""New labelled documents for a fitted tagger: read, measured before they are learned, and when a full fit is due."""
+"""New labelled documents for a fitted tagger: read, measured, then learned; and when a full fit is due."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from everylabel.data.dataset import Dataset, Documents, LabelSet, pairs_from_lists
 from everylabel.data.given import kind_of, text_of_field, texts_of
 from everylabel.errors import DataError
 from everylabel.methods.vocabulary import Hidden
+from everylabel.methods.words.neighbours import NearestNeighbours
 from everylabel.metrics.ranking import find_hits, ndcg
+from everylabel.tagger.blending_set import BlendingSet
+from everylabel.tagger.explain import beginnings
+from everylabel.tagger.judgements import Judgements
 from everylabel.tagger.rehearsal import in_vocabulary
+from everylabel.text.views import Views
 from everylabel.types import Csr, LongArray, Ranking
+
+if TYPE_CHECKING:
+    from everylabel.tagger.tagger import Tagger
+
+T = TypeVar("T", bound="Tagger")
+Pairs: TypeAlias = Dataset | Iterable[tuple[str, Sequence[str]]]
 
 MOST_LEARNED = 0.1  # of the training documents: more are worth a full fit
 MOST_NEW_LABELS = 0.05  # of the labels with training documents
@@ -27,25 +38,57 @@ class Learned(NamedTuple):
     refit_due: str  # why a full fit is worth it now; "": it is not yet
 
 
-def as_dataset(labels: LabelSet, hidden: Hidden, pairs: Dataset | Iterable[tuple[str, Sequence[str]]]) -> Dataset:
+def learned(
+    old: T, pairs: Pairs, rejected: Sequence[Sequence[str]] = (), complete: Sequence[bool] = ()
+) -> tuple[T, Learned]:
+    """The next model, and what was learned: see `Tagger.learn`."""
+    new = as_dataset(old.labels_, old.hidden_, pairs, rejected)
+    judgements = Judgements.of(len(new), old.labels_, rejected, complete)
+    views, truth, model = Views(new.documents), new.required_pairs, old._copy()
+    if old.blend_ is not None:
+        data = BlendingSet.judged(old._table(views), old.fitted_counts_, truth, judgements)
+        model.blend_ = old.blend_.learned_from(data)
+    if not judgements.complete.all():
+        new = new.subset(judgements.complete.nonzero()[0])
+        views, truth = Views(new.documents), new.required_pairs
+    score, n_first = measured(old.rank(views, 5), truth), int(((new.counts > 0) & (old.counts_ == 0)).sum())
+    model.counts_ = old.counts_ + new.counts
+    knn = old.experts_.get("knn")
+    if isinstance(knn, NearestNeighbours) and len(new):
+        neighbours = knn.with_documents(views, truth, old.labels_, model.counts_)
+        model.experts_ = old.experts_ | {"knn": neighbours.hiding(old.hidden_)}
+        model.training_ = old.training_.extended(new.documents.ids, beginnings(new.documents))
+    model.learned_ = old.learned_ + len(new)
+    due = refit_due(model.learned_, old.n_train_, int((model.counts_ > 0).sum()), old.fitted_counts_)
+    done = Learned(len(judgements.complete), int(truth.nnz), n_first, score, due)
+    return model.noted("learned", documents=done.documents, pairs=done.pairs, new_labels=done.new_labels), done
+
+
+def as_dataset(labels: LabelSet, hidden: Hidden, pairs: Pairs, rejected: Sequence[Sequence[str]] = ()) -> Dataset:
     """Of a tagger's vocabulary; a label that it has not, or no longer, is an error, and nothing is learned."""
     if isinstance(pairs, Dataset):
         used = {pairs.labels[int(i)].id for i in pairs.counts.nonzero()[0]}
     else:
         pairs = [_pair(i, pair) for i, pair in enumerate(pairs)]
         used = {label for _, own in pairs for label in own}
-    unknown = sorted(label for label in used if label not in labels.index or hidden[labels.index[label]])
+    unknown = sorted(label for label in used if (at := _place(labels, label)) is None or hidden[at])
     if unknown:
         raise DataError(
             f"label {unknown[0]!r} is not in the vocabulary{f', and {len(unknown) - 1} more' if unknown[1:] else ''}; "
             "nothing was learned: add new labels first (add_labels, everylabel labels add)"
         )
-    if not used:
+    if not used and not any(rejected):
         raise DataError("none of these documents has a label, so there is nothing to learn; give labelled documents")
     if isinstance(pairs, Dataset):
         return in_vocabulary(labels, pairs)
-    lists = [[labels.index[label] for label in own] for _, own in pairs]
+    lists = [[at for label in own if (at := _place(labels, label)) is not None] for _, own in pairs]
     return Dataset(Documents.of([text for text, _ in pairs]), labels, pairs_from_lists(lists, len(labels)))
+
+
+def _place(labels: LabelSet, label_id: str) -> int | None:
+    """Of the label, or of the one that replaced it."""
+    at = labels.index.get(label_id)
+    return at if at is None or not labels.deprecated[at] else int(labels.successors[at])
 
 
 def _pair(i: int, pair: tuple[str, Sequence[str]]) -> tuple[str, list[str]]:
