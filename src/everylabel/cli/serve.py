@@ -1,0 +1,148 @@
+"""`everylabel serve`: models as a server with a page, Annif's interface, our own, and reconciliation for OpenRefine."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from everylabel.cli.guard import guarded
+from everylabel.cli.options import Quiet
+from everylabel.cli.output import note
+from everylabel.cli.progress import progress
+from everylabel.errors import ConfigError
+
+if TYPE_CHECKING:
+    from everylabel.web.projects import Project
+
+DEMO = "demo"
+
+
+@guarded
+def serve(
+    models: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[MODEL]...", help="Folders of models; each is a project named as its folder is."),
+    ] = None,
+    *,
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", metavar="FILE", help="Projects in TOML: see docs/server.md.")
+    ] = None,
+    host: Annotated[str, typer.Option("--host", help="Address to listen at; others than this machine need --keys.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option("--port", "-p", min=0, max=65535, help="0: any that is free.")] = 8000,
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            "--state",
+            metavar="FOLDER",
+            file_okay=False,
+            help="For decisions and learned models. [default: in your home]",
+        ),
+    ] = None,
+    store: Annotated[
+        str, typer.Option("--store", metavar="URL", help="Database of decisions. [default: SQLite in the state folder]")
+    ] = "",
+    keys: Annotated[
+        Path | None, typer.Option("--keys", metavar="FILE", help="Keys of those who may ask: everylabel keys add FILE.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="FOLDER", help="Data sets that jobs over the network may read.")
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None, typer.Option("--allow-host", metavar="NAME", help="A name beside localhost, without keys.")
+    ] = None,
+    origin: Annotated[
+        list[str] | None,
+        typer.Option("--origin", metavar="URL", help="Pages that may ask from browsers. [default: all]"),
+    ] = None,
+    allow_learn: Annotated[bool, typer.Option("--allow-learn", help="Learn from decisions that come in.")] = False,
+    demo: Annotated[bool, typer.Option("--demo", help="Fit the embedded sample, once, and serve it.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Serve models: a page for people, Annif's REST interface, our own, and OpenRefine's reconciliation.
+
+    A model that is replaced in its folder is taken at once; SIGHUP loads all again. Ctrl-C ends it.
+
+    Example: everylabel serve MODEL --port 8000
+    """
+    from everylabel.web.extra import require_server
+
+    require_server()
+    from everylabel.web.app import create_app
+    from everylabel.web.projects import distinct, projects_of, read_projects
+    from everylabel.web.running import bound_socket, check_host, running
+    from everylabel.web.settings import Settings
+
+    check_host(host, keys is not None)
+    folder = state or _state_folder()
+    settings = Settings(
+        state=folder,
+        store=store,
+        keys=keys,
+        data=data,
+        hosts=tuple(allow_host or ()),
+        origins=tuple(origin or ("*",)),
+        allow_learn=allow_learn,
+    )
+    with closing(bound_socket(host, port)) as listening:  # a port that is taken is said before anything is loaded
+        projects = distinct([*(read_projects(config) if config else []), *projects_of(models or [])])
+        projects += [_demo(folder, quiet)] if demo else []
+        if not projects:
+            raise ConfigError("there is nothing to serve; give a MODEL, --config FILE, or --demo")
+        app = create_app(projects, settings)
+        _log(quiet)
+        _tell(host, listening.getsockname()[1], projects, has_keys=keys is not None)
+        running(app).run(sockets=[listening])
+
+
+def _tell(host: str, port: int, projects: list[Project], *, has_keys: bool) -> None:
+    """On stdout: it is what the command is for, and a script may read it."""
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    names = ", ".join(project.id for project in projects)
+    print(f"page           {address}/")
+    print(f"interface      {address}/api/     documentation {address}/api/ui/")
+    print(f"Annif's        {address}/v1/      documentation {address}/v1/ui/")
+    for project in projects:
+        print(f"OpenRefine     {address}/v1/projects/{project.id}/reconcile")
+    print(f"projects       {names}", flush=True)
+    if not has_keys:
+        note("no keys: only this machine is served (everylabel keys add FILE, then --keys FILE, for others)")
+
+
+def _demo(state: Path, quiet: bool) -> Project:
+    """The sample's tagger, fitted into the state folder the first time."""
+    from everylabel.web.projects import Project
+
+    path = state / "models" / DEMO
+    if not (path / "manifest.json").is_file():
+        from everylabel.tagger.tagger import Tagger
+        from everylabel.workflow.demo import sample_splits
+
+        if not quiet:
+            note("fitting the embedded sample, once: a minute or two")
+        train, dev, _ = sample_splits()
+        with progress(quiet) as run:
+            Tagger().fit(train, dev, run=run).save(path)
+    return Project(id=DEMO, model=path, name="A catalogue of a harbour town (sample)", language="en", allow_learn=True)
+
+
+def _state_folder() -> Path:
+    home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(home) / "everylabel"
+
+
+def _log(quiet: bool) -> None:
+    """To stderr. Requests are logged without what was asked; uvicorn tells of itself only what is wrong."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    for name, level in (("everylabel", logging.WARNING if quiet else logging.INFO), ("uvicorn", logging.WARNING)):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(level)

@@ -1,0 +1,188 @@
+"""Our own interface under `/api`: the projects' models, tagging, languages, texts of files; labels.py and the others of
+this kind have the rest."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.concurrency import run_in_threadpool
+from pydantic import TypeAdapter
+from starlette.datastructures import UploadFile
+
+from everylabel import __version__
+from everylabel.errors import EverylabelError, StoreError
+from everylabel.web import api_models as shapes
+from everylabel.web.access import needs
+from everylabel.web.annif import detect
+from everylabel.web.annif_models import LanguageQuestion, LanguageScores
+from everylabel.web.api_decisions import router as decisions
+from everylabel.web.api_jobs import router as jobs
+from everylabel.web.api_labels import router as labels
+from everylabel.web.bodies import MULTIPART, content_type, read_json, read_multipart
+from everylabel.web.documents import describe, json_body, problems
+from everylabel.web.problems import Problem, add_handlers
+from everylabel.web.server import Server, ServerOf, ServingOf
+from everylabel.web.serving import Serving
+from everylabel.web.tagging import Asked, Text, languages, tag_texts
+from everylabel.workflow.labels import n_shown
+from everylabel.workflow.learn import refit_due
+from everylabel.workflow.selection import Selection
+from everylabel.workflow.settings import is_tagger
+
+READ, ADMIN = [needs("read")], [needs("admin")]
+TAG = TypeAdapter(shapes.TagRequest)
+FILE = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            MULTIPART: {
+                "schema": {
+                    "type": "object",
+                    "properties": {"file": {"type": "string", "format": "binary"}},
+                    "required": ["file"],
+                }
+            }
+        },
+    }
+}
+SELECTED = [one.name for one in fields(Selection)]
+router = APIRouter()
+
+
+def api_app(server: Server) -> FastAPI:
+    app = FastAPI(
+        title="everylabel",
+        version=__version__,
+        description="Tag texts with labels of a very large vocabulary, decide about them, and have that learned.",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/openapi.json",
+        servers=[{"url": "/api"}],
+        root_path_in_servers=False,
+    )
+    app.state.server, app.state.guard = server, server.guard
+    add_handlers(app)
+    for part in (router, labels, decisions, jobs):
+        app.include_router(part)
+    bodies = (
+        shapes.TagRequest,
+        shapes.NewLabelsRequest,
+        shapes.DecisionRequest,
+        shapes.QueueRequest,
+        shapes.JobRequest,
+    )
+    describe(app, (*bodies, LanguageQuestion))
+    return app
+
+
+@router.get("/models", dependencies=READ)
+def models(request: Request, server: ServerOf) -> shapes.Models:
+    """What is loaded."""
+    return shapes.Models(models=[_info(server, serving) for serving in server.shown(request, listed=True)])
+
+
+@router.post("/models/reload", dependencies=ADMIN)
+def reload(server: ServerOf) -> shapes.Reloaded:
+    """Load all models again; one that cannot be served is refused, and the old one stays."""
+    refused: dict[str, str] = {}
+    for project_id, serving in server.servings.items():
+        try:
+            serving.reload()
+        except EverylabelError:
+            refused[project_id] = serving.refused
+    return shapes.Reloaded(models=[_info(server, one) for one in server.servings.values()], refused=refused)
+
+
+@router.get("/models/{project_id}", dependencies=READ, responses=problems(404))
+def model(serving: ServingOf, server: ServerOf) -> shapes.ModelDetails:
+    """One model: how it was made, and what became of it since."""
+    loaded = serving.current
+    own = loaded.model
+    tagger = own if is_tagger(own) else None
+    try:
+        counts = server.feedback.store.counts(serving.project.id)
+    except StoreError:
+        counts = None
+    return shapes.ModelDetails(
+        **_info(server, serving).model_dump(),
+        path=str(loaded.path),
+        plan=tagger.plan_.lines() if tagger else [],
+        history=tagger.history() if tagger else [],
+        versions=serving.versions.history(),
+        learned=tagger.learned_ if tagger else 0,
+        refit_due=refit_due(tagger) if tagger else "",
+        decisions=counts,
+    )
+
+
+@router.post(
+    "/models/{project_id}/tag",
+    dependencies=READ,
+    responses=problems(404, 415),
+    openapi_extra=json_body(shapes.TagRequest),
+    response_model_exclude_unset=True,
+)
+async def tag(request: Request, serving: ServingOf, server: ServerOf) -> shapes.TagResponse:
+    """The labels of texts, best first."""
+    asked = await read_json(request, TAG)
+    if len(asked.texts) > (most := server.settings.most_documents):
+        raise Problem(400, f"documents: {len(asked.texts):,} came; at most {most:,} are taken at a time")
+    selection = Selection(**{name: tuple(getattr(asked, name)) for name in SELECTED})
+    cut = (asked.k, asked.threshold, asked.best)
+    how = Asked(*cut, asked.new_labels, asked.explain, asked.language, selection, asked.broader)
+    found = await tag_texts(server, serving, [Text(one.text, one.title) for one in asked.texts], how)
+    documents = [
+        {"document_id": document.document_id, "labels": one.labels, "new_labels": one.new_labels}
+        for document, one in zip(asked.texts, found, strict=True)
+    ]
+    version = found[0].version if found else serving.current.version
+    return shapes.TagResponse.model_validate({"version": version, "documents": documents})
+
+
+@router.post("/text", dependencies=READ, responses=problems(415), openapi_extra=FILE)
+async def text(request: Request, server: ServerOf) -> shapes.TextOfFile:
+    """The text of a file: .txt, .md, .pdf, .docx, as the field `file` of a form in parts."""
+    found, _ = content_type(request)
+    if found != MULTIPART:
+        raise Problem(415, f"the body is {found[:80]!r}, expected {MULTIPART} with a field named file")
+    form = await read_multipart(request, server.settings.most_bytes)
+    try:
+        file = form.get("file")
+        if not isinstance(file, UploadFile):
+            raise Problem(400, "file: expected a file in a field of this name; send it with its name")
+        data = await file.read()
+        content = await run_in_threadpool(server.uploads.content, file.filename or "", data)
+    finally:
+        await request.close()
+    return shapes.TextOfFile(title=content.title, text=content.text)
+
+
+router.post(
+    "/detect-language",
+    dependencies=READ,
+    responses=problems(415),
+    openapi_extra=json_body(LanguageQuestion),
+    response_model=LanguageScores,
+    summary="Which of these languages is a text in?",
+)(detect)
+
+
+def _info(server: Server, serving: Serving) -> shapes.ModelInfo:
+    loaded, project = serving.current, serving.project
+    known = languages(serving, loaded)
+    return shapes.ModelInfo(
+        id=project.id,
+        name=project.title,
+        language=known[0],
+        languages=known,
+        access=project.access,
+        method=loaded.model.name,
+        labels=n_shown(loaded.model),
+        documents=loaded.model.n_train_,
+        version=loaded.version,
+        since=loaded.since.isoformat(timespec="seconds"),
+        modified=loaded.modified.isoformat(timespec="microseconds"),
+        refused=serving.refused,
+        allow_learn=server.allows_learning(project),
+    )

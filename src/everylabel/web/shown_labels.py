@@ -1,0 +1,77 @@
+"""What is shown of a label: its name in a language, notation, address, what is broader and narrower.
+
+The one place of the server that reads the vocabulary's columns.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from everylabel.data.label import is_uri
+from everylabel.data.labels import LabelSet
+from everylabel.methods.base import Method
+
+
+class ShownLabel(NamedTuple):
+    id: str
+    name: str
+    uri: str
+    notation: str | None
+    description: str
+    alternatives: tuple[str, ...]
+    schemes: tuple[str, ...]
+
+
+def shown(labels: LabelSet, at: int, language: str) -> ShownLabel:
+    return ShownLabel(
+        labels.ids[at],
+        labels.name_in(at, language),
+        uri_of(labels, at),
+        labels.notations[at] or None,
+        description_in(labels, at, language),
+        labels.alternatives_in(at, language),
+        labels.schemes[at],
+    )
+
+
+def uri_of(labels: LabelSet, at: int) -> str:
+    """Its address; its id, where it has none: that is what Annif's clients know it by then."""
+    return labels.uri_of(at) or labels.ids[at]
+
+
+def description_in(labels: LabelSet, at: int, language: str) -> str:
+    """As it is in this language, or else as it is."""
+    translated = (one.text for one in labels.translations[at] if one.language == language and one.kind == "description")
+    return next(translated, labels.descriptions[at])
+
+
+def languages_of(labels: LabelSet) -> list[str]:
+    """The main one first; none if the vocabulary does not say."""
+    return list(dict.fromkeys(filter(None, (labels.language, *labels.languages))))
+
+
+def broader_of(labels: LabelSet, at: int) -> list[int]:
+    """Places of the labels above; what the vocabulary does not have is passed over."""
+    return [int(place) for place in labels.parent_places[at].indices]
+
+
+def narrower_of(labels: LabelSet, at: int) -> list[int]:
+    return [int(place) for place in labels.children[at].indices]
+
+
+def keywords_of(model: Method, label_id: str) -> list[tuple[str, float]]:
+    """Of the first expert that has any."""
+    for expert in (model, *getattr(model, "experts_", {}).values()):
+        if hasattr(expert, "describe") and label_id in expert.labels_.index:
+            return [(word, float(weight)) for word, weight, _ in expert.describe(label_id).keywords]
+    return []
+
+
+def is_shown(model: Method, at: int) -> bool:
+    """Neither removed nor deprecated."""
+    return not model.hidden_[at] and not model.labels_.deprecated[at]
+
+
+def have_addresses(labels: LabelSet) -> bool:
+    """Whether ids are addresses by themselves, as far as the first one tells."""
+    return len(labels) > 0 and is_uri(labels.ids[0])
