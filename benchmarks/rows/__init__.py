@@ -9,7 +9,7 @@ over; a row says the rest:
 | `seeds` | a cell of the table each |
 | `documents` | show so many of the training documents |
 | `pairs = "none"`, `label_share`, `pair_share` | show no pairs, or those of a share of the labels, or a share of them |
-| `dropped` | which 500 labels lose all their pairs (`benchmarks.run.shown`): bands and unseen labels go by what is left |
+| `dropped` | which 500 labels lose all their pairs (`benchmarks.run.shown`); bands go by what is left |
 | `texts = "names"` | labels have their names alone, as in most published systems |
 | `bands = "shown"` | bands go by the documents that are shown, not by all training documents |
 | `test_documents` | rank only so many of the split's documents |

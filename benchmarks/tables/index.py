@@ -9,6 +9,7 @@ import re
 
 from benchmarks.record import RESULTS
 from benchmarks.tables import (
+    feedback,
     hostile,
     house,
     languages,
@@ -33,6 +34,7 @@ _MODULES = (
     many_labels,
     house,
     hostile,
+    feedback,
 )
 PAGES = tuple(module.PAGE for module in _MODULES)
 

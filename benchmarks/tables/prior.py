@@ -63,9 +63,9 @@ def few_pairs_section() -> str:
     columns = ["corpus, labelled documents", "nDCG@5", "without the prior", "error", "without", "nDCG@5: difference"]
     return section(
         "A few labelled documents",
-        "In %, on 1,000 dev documents: the Tagger with a prior that was learned without this corpus, and with none. How "
-        "it stands beside ranks was chosen on these documents. On tibkat-de no method of the plan has several parts, so "
-        "there is no prior. With 200 documents trees are learned, and the package has none: these rows are why.",
+        "In %, on 1,000 dev documents: the Tagger with a prior that was learned without this corpus, and with none. "
+        "How it stands beside ranks was chosen on these documents. On tibkat-de no method of the plan has several "
+        "parts, so there is no prior. With 200 documents trees are learned, and the package has none: this is why.",
         table(columns, rows),
         conditions(record),
     )

@@ -27,3 +27,9 @@ class ModelError(EverylabelError):
 
 class NotFittedError(EverylabelError):
     """A method was asked to rank before it was fitted."""
+
+
+class StoreError(EverylabelError):
+    """The database of decisions cannot be reached, read or written to; what was acknowledged before is in it."""
+
+    exit_code = 6

@@ -89,3 +89,25 @@ def test_evaluate_has_the_diagnostics(run: Run, described: tuple[Path, Path], mo
     assert f"n predictions: {found['n_predictions']}\n" in printed
     assert f"margin: mean {found['margin']['mean']:.4g}, 10% " in printed
     assert "diagnostics" not in json.loads(run("evaluate", model, data, "--json").stdout)
+
+
+def test_notations_and_languages_are_shown_where_there_are_some(run: Run, tmp_path: Path) -> None:
+    finnish = [{"language": "fi", "text": "laivat", "kind": "name"}]
+    sea = {"id": "sea", "name": "ships", "language": "en", "notation": "62.1", "translations": finnish}
+    rows: list[dict[str, Any]] = [
+        sea,
+        {"id": "tug", "name": "tugs", "parents": ["sea"]},
+        {"id": "old", "name": "hulks", "deprecated": True},
+    ]
+    write_lines(tmp_path / "labels.jsonl", rows)
+    made = run("fit", tmp_path / "labels.jsonl", "-m", "tfidf", "-o", tmp_path / "model", "--quiet")
+    assert made.exit_code == 0, made.output
+    listed = run("labels", "list", tmp_path / "model", "--lang", "fi").stdout.splitlines()
+    assert [line.split() for line in listed] == [
+        ["id", "name", "documents", "notation"], ["sea", "laivat", "0", "62.1"], ["tug", "tugs", "0"],
+    ]  # fmt: skip
+    assert json.loads(run("labels", "list", tmp_path / "model", "--json").stdout)[0]["notation"] == "62.1"
+    shown = run("labels", "describe", tmp_path / "model", "sea", "--lang", "fi").stdout
+    assert shown == "sea: laivat\nnotation: 62.1\nnames: laivat (fi)\nnarrower: tugs (tug)\n"
+    tug = json.loads(run("labels", "describe", tmp_path / "model", "tug", "--json", "--lang", "fi").stdout)
+    assert tug == {"id": "tug", "name": "tugs", "broader": [{"id": "sea", "name": "laivat"}]}

@@ -131,6 +131,7 @@ def test_every_format_is_in_the_readme() -> None:
         "docs/methods.md",
         "docs/install.md",
         "docs/gpu.md",
+        "docs/server.md",
     ],
 )
 def test_links_lead_somewhere(page: str) -> None:

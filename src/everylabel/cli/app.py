@@ -11,18 +11,23 @@ from everylabel.cli.check import check
 from everylabel.cli.compare import compare
 from everylabel.cli.convert import convert
 from everylabel.cli.curves import curves
+from everylabel.cli.decisions import decisions
 from everylabel.cli.demo import demo
 from everylabel.cli.evaluate import evaluate
 from everylabel.cli.fit import fit
 from everylabel.cli.history import history
 from everylabel.cli.info import info
 from everylabel.cli.inspect import inspect
+from everylabel.cli.keys import keys
 from everylabel.cli.labels import labels
 from everylabel.cli.learn import learn
 from everylabel.cli.methods import methods
+from everylabel.cli.optimize import optimize
 from everylabel.cli.plan import plan
+from everylabel.cli.refit import refit
 from everylabel.cli.report import report
 from everylabel.cli.sample import sample
+from everylabel.cli.serve import serve
 from everylabel.cli.tag import tag
 
 app = typer.Typer(
@@ -54,7 +59,8 @@ def everylabel(
 
 
 FIRST_STEPS = (demo, sample, inspect, convert, methods)
-MODELS = (plan, fit, tag, learn, info, check, history, evaluate, compare, report, curves)
+MODELS = (plan, fit, refit, tag, learn, info, check, history, evaluate, optimize, compare, report, curves, serve)
 for command in FIRST_STEPS + MODELS:
     app.command()(command)
-app.add_typer(labels)
+for group in (labels, decisions, keys):
+    app.add_typer(group)

@@ -19,7 +19,12 @@ from everylabel.cli.progress import progress
 def convert(
     source: Annotated[Path, typer.Argument(metavar="IN", help="Data: a folder or a file; its format is recognised.")],
     target: Annotated[
-        Path, typer.Argument(metavar="OUT", help="A folder, or a file ending in .jsonl, .csv, .tsv, .parquet (.gz).")
+        Path,
+        typer.Argument(
+            metavar="OUT",
+            help="A folder, or a file ending in .jsonl, .csv, .tsv, .parquet (.gz); the vocabulary alone, as SKOS, in "
+            "one ending in .ttl, .rdf, .nt, .jsonld.",
+        ),
     ],
     *,
     to: Annotated[
@@ -52,4 +57,5 @@ def convert(
         done = convert_data(source, target, to, run=run, **how, **layout.keywords)
     if not quiet:
         parts = ", ".join(f"{number:,} {name}" for name, number in done.n_docs.items())
-        note(f"wrote {done.path} ({done.format}): {done.n_labels:,} labels; documents: {parts}")
+        documents = f"; documents: {parts}" if parts else ""
+        note(f"wrote {done.path} ({done.format}): {done.n_labels:,} labels{documents}")

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import Data, Decided, Json, Layout, Model, OnBadRow, Plots, PropensityOf, Quiet, Split
+from everylabel.cli.options import (
+    Data,
+    Decided,
+    Json,
+    Layout,
+    Model,
+    OnBadRow,
+    Plots,
+    PropensityOf,
+    Quiet,
+    Split,
+    Transforms,
+    chosen_transforms,
+)
 from everylabel.cli.output import draw, note, print_json, print_line
 from everylabel.cli.progress import progress
 
@@ -32,6 +46,26 @@ def evaluate(
     ] = "group",
     propensity: PropensityOf = "default",
     decided: Decided = 5,
+    per_label: Annotated[
+        Path | None,
+        typer.Option(
+            "--per-label",
+            metavar="FILE",
+            dir_okay=False,
+            help="Write a table there (.csv, .tsv): each label's hits and misses by the top K (--f1-at).",
+        ),
+    ] = None,
+    annif: Annotated[
+        bool, typer.Option("--annif", help="Also the metrics of `annif eval`, by its names and definitions.")
+    ] = False,
+    annif_limit: Annotated[
+        int, typer.Option("--annif-limit", metavar="N", min=1, max=100, help="Labels a document, of --annif.")
+    ] = 10,
+    threshold: Annotated[
+        float,
+        typer.Option("--threshold", metavar="X", min=0, max=1, help="Least score of what --per-label, --annif count."),
+    ] = 0.0,
+    transform: Transforms = None,
     on_bad_row: OnBadRow = "error",
     quiet: Quiet = False,
 ) -> None:
@@ -40,31 +74,43 @@ def evaluate(
     Labels are matched by id. Labels of the data that the model does not know count as missed. The expected calibration
     error is how far scores are from probabilities: a score of 0.3 should be right in 30 % of the cases.
 
+    --annif measures as Annif does, to compare with what you have: `annif eval` with --limit and --threshold.
+
     Published PSP depends on the data set (--propensity), F1 on how many labels are taken for decisions (--f1-at).
 
-    Example: everylabel evaluate MODEL DATA --split dev --plots pictures
+    Example: everylabel evaluate MODEL DATA --split dev --per-label labels.csv --annif
     """
-    from everylabel.cli.tables import print_bands, print_calibration, print_diagnostics, print_overall
+    from everylabel.cli.tables import print_annif, print_bands, print_calibration, print_diagnostics, print_overall
     from everylabel.data import load_dataset
     from everylabel.metrics.propensity import constants
     from everylabel.store import load
     from everylabel.workflow.evaluate import Protocol, diagnostics_of
     from everylabel.workflow.evaluate import evaluate as evaluate_model
+    from everylabel.workflow.per_label import check_table, write_table
+    from everylabel.workflow.per_label import per_label as scores_of_labels
     from everylabel.workflow.pictures import ready_to_draw
     from everylabel.workflow.tag import in_order
+    from everylabel.workflow.transform import transformed_dataset
 
     constants(propensity)  # a wrong name is said before any work
+    transforms = chosen_transforms(transform)
     if plots is not None:
         ready_to_draw(plots)
+    if per_label is not None:
+        check_table(per_label)
     with progress(quiet) as run:
         method = load(model)
-        dataset = load_dataset(data, split, on_bad_row=on_bad_row, run=run, **layout.keywords)
+        dataset = load_dataset(data, split, on_bad_row=on_bad_row, run=run, **layout.reading(transforms))
+        dataset = transformed_dataset(dataset, transforms)
         protocol = Protocol(propensity, decided)
         result = evaluate_model(in_order(method, new_labels), dataset, protocol=protocol, run=run)
         diagnostics = diagnostics_of(method, dataset)
     truth, scores = result.truth, result.scores
     if plots is not None:
         draw({method.name: result}, plots, quiet)
+    if per_label is not None:
+        write_table(scores_of_labels(result, method.labels_, k=decided, threshold=threshold), per_label)
+    as_annif = result.annif(limit=annif_limit, threshold=threshold) if annif else {}
     if json:
         about = {
             "method": method.name,
@@ -76,6 +122,7 @@ def evaluate(
             "docs_per_second": round(result.docs_per_second, 1),
         }
         more = {"diagnostics": diagnostics} if diagnostics else {}
+        more |= {"annif": as_annif} if annif else {}
         print_json(about | {"calibration": result.calibration_json()} | more | scores.to_json())
         return
     skipped = f" ({scores.n_skipped:,} without a label are left out)" if scores.n_skipped else ""
@@ -88,5 +135,8 @@ def evaluate(
     print()
     print_calibration(result.reliability, result.calibrated)
     print_diagnostics(diagnostics)
+    if annif:
+        print()
+        print_annif(as_annif)
     if truth.remark:
         note(truth.remark)

@@ -9,7 +9,18 @@ import typer
 
 from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import Data, Device, Layout, OnBadRow, Quiet, Wanted, methods_beginning_with, use_device
+from everylabel.cli.options import (
+    Data,
+    Device,
+    Layout,
+    OnBadRow,
+    Quiet,
+    Transforms,
+    Wanted,
+    chosen_transforms,
+    methods_beginning_with,
+    use_device,
+)
 from everylabel.cli.output import note
 from everylabel.cli.progress import progress, spoken_seconds
 from everylabel.cli.settings import chosen_method
@@ -69,6 +80,7 @@ def fit(
             help="Hold out a random share of the documents to calibrate on, instead of the dev split.",
         ),
     ] = None,
+    transform: Transforms = None,
     device: Device = None,
     quiet: Quiet = False,
 ) -> None:
@@ -98,6 +110,7 @@ def fit(
         held_out_share=calibrate_share,
         on_bad_row=on_bad_row,
         layout=layout.keywords,
+        transforms=chosen_transforms(transform),
     )
     try:
         with progress(quiet or not is_first_process()) as run:

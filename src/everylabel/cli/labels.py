@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,6 +12,11 @@ from everylabel.cli.guard import guarded
 from everylabel.cli.options import Json, Layout, Model, OnBadRow
 from everylabel.cli.output import print_json, print_line, print_table
 from everylabel.cli.progress import progress
+
+Lang = Annotated[
+    str,
+    typer.Option("--lang", metavar="CODE", help="Language of the names that are shown. [default: the vocabulary's]"),
+]
 
 labels = typer.Typer(
     name="labels",
@@ -32,21 +37,31 @@ def _group() -> None:
 def describe(
     model: Model,
     label: Annotated[str, typer.Argument(metavar="LABEL", help="A label's id, or its name.")],
+    lang: Lang = "",
     json: Json = False,
 ) -> None:
-    """Print the text by which a model finds a label, and its keywords with their weights.
+    """Print what is said of a label, the text by which a model finds it, and its keywords with their weights.
+
+    Text and keywords are those of `depl`; other methods have none.
 
     Example: everylabel labels describe MODEL "Sea and coast"
     """
     from everylabel.store import load
-    from everylabel.workflow.labels import describe_label
+    from everylabel.workflow.labels import about_label, describe_label
 
-    found = describe_label(load(model), label, model)
+    method = load(model)
+    about = about_label(method, label, lang)
+    is_known = len(about) > 2 and not hasattr(method, "describe")  # all that there is, and not nothing
+    found = None if is_known else describe_label(method, label, model)
     if json:
-        keywords = [keyword._asdict() for keyword in found.keywords]
-        print_json(found._asdict() | {"keywords": keywords})
+        keywords = [] if found is None else [keyword._asdict() for keyword in found.keywords]
+        print_json(about if found is None else found._asdict() | about | {"keywords": keywords})
         return
-    print_line(f"{found.id}: {found.name}")
+    print_line(f"{about['id']}: {about['name']}")
+    for key, value in list(about.items())[2:]:
+        print_line(f"{key.replace('_', ' ')}: {spoken(value)}")
+    if found is None:
+        return
     print_line(f"text: {found.text}")
     if found.keywords:
         print()
@@ -97,20 +112,33 @@ def remove(
 
 @labels.command(name="list")
 @guarded
-def list_labels(model: Model, json: Json = False) -> None:
-    """Print the labels of a model, with how many training documents each has.
+def list_labels(model: Model, lang: Lang = "", json: Json = False) -> None:
+    """Print the labels of a model, with how many training documents each has, and its notation, if there are any.
 
     Example: everylabel labels list MODEL | head
     """
     from everylabel.store import load
     from everylabel.workflow.labels import list_labels as listed
 
-    found = listed(load(model))
+    found = listed(load(model), lang)
+    noted = any(label.notation for label in found)
     if json:
-        print_json([label._asdict() for label in found])
+        print_json(
+            [{key: value for key, value in label._asdict().items() if noted or key != "notation"} for label in found]
+        )
         return
-    rows = [(label.id, label.name, f"{label.documents:,}") for label in found]
-    print_table(("id", "name", "documents"), rows, left=(0, 1))
+    columns = ("id", "name", "documents", *(("notation",) if noted else ()))
+    rows = [(label.id, label.name, f"{label.documents:,}", label.notation)[: len(columns)] for label in found]
+    print_table(columns, rows, left=(0, 1, 3))
+
+
+def spoken(value: Any) -> str:
+    """What is said of a label, in one line."""
+    if isinstance(value, dict):
+        return ", ".join(f"{text} ({language})" for language, text in value.items())
+    if isinstance(value, list):
+        return ", ".join(f"{one['name']} ({one['id']})" if isinstance(one, dict) else one for one in value)
+    return "yes" if value is True else str(value)
 
 
 def labels_of(n: int) -> str:

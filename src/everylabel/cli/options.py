@@ -11,6 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from everylabel.data.formats.layout import Layout as Keywords
+    from everylabel.workflow.transform import Transform
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="Data: a folder or a file; its format is recognised.")]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of a model, written by `everylabel fit`.")]
@@ -55,6 +56,16 @@ Budget = Annotated[
         "-b",
         metavar="TIME",
         help="Time for the tagger's fit: 90s, 30m, 1h30m. [default: by the data's size]",
+    ),
+]
+
+Transforms = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--transform",
+        metavar="NAME=VALUE",
+        help="What is read of each text: first=2000 (characters), fields=title,abstract (of JSON documents), "
+        "language=de (sentences). May be repeated; applied in this order.",
     ),
 ]
 
@@ -120,6 +131,15 @@ class Layout:
         """As the functions that read data take them."""
         return cast("Keywords", asdict(self))
 
+    def reading(self, transforms: tuple[Transform, ...]) -> Keywords:
+        """As `keywords`, with the fields of documents that these transforms choose from."""
+        found = self.keywords
+        if transforms:
+            from everylabel.workflow.transform import fields_of
+
+            found["fields"] = fields_of(transforms)
+        return found
+
     @property
     def arguments(self) -> list[str]:
         """As they were given on the command line."""
@@ -136,6 +156,15 @@ class Wanted:
     settings: Settings = None
     split: Split = "train"
     no_pairs: NoPairs = False
+
+
+def chosen_transforms(given: list[str] | None) -> tuple[Transform, ...]:
+    """As functions take them; without any, nothing is loaded."""
+    if not given:
+        return ()
+    from everylabel.workflow.transform import transforms_of
+
+    return transforms_of(given)
 
 
 def methods_beginning_with(incomplete: str) -> list[str]:

@@ -38,6 +38,12 @@ def print_calibration(groups: Mapping[str, Reliability], calibrated: bool) -> No
     print(f"expected calibration error of the top {K}, {state}: {ece['all']} ({parts})")
 
 
+def print_annif(values: Mapping[str, float]) -> None:
+    """As `annif eval` prints them."""
+    for name, value in values.items():
+        print(f"{name + ':':<31}{value:,}" if isinstance(value, int) else f"{name + ':':<31}{value:.4f}")
+
+
 def print_diagnostics(values: dict[str, Any]) -> None:
     """What a method has to say about itself, a line a number or a row of them; nothing where it has nothing to say."""
     for name, value in values.items():

@@ -11,12 +11,14 @@ import typer
 
 from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import Layout, Model, OnBadRow, Quiet
+from everylabel.cli.options import Layout, Model, OnBadRow, Quiet, Transforms, chosen_transforms
 from everylabel.cli.output import is_terminal, note, print_json, print_line, print_table
 from everylabel.cli.progress import progress
+from everylabel.cli.selected import Selected
 
 if TYPE_CHECKING:
     from everylabel.data.dataset import Documents
+    from everylabel.data.formats.layout import Layout as Keywords
     from everylabel.run import Run
     from everylabel.workflow.tag import Suggestions
 
@@ -59,6 +61,17 @@ def tag(
         str | None, typer.Option("--split", metavar="NAME", help="Part of a data folder. [default: test]")
     ] = None,
     whole: Annotated[bool, typer.Option("--whole", help="The whole input is one text, not a text a line.")] = False,
+    selected: Selected,
+    broader: Annotated[
+        bool,
+        typer.Option(
+            "--broader", help="A broader label in place of narrow ones that are all uncertain, where there is one."
+        ),
+    ] = False,
+    lang: Annotated[
+        str, typer.Option("--lang", metavar="CODE", help="Language of the names shown. [default: the labels' own]")
+    ] = "",
+    transform: Transforms = None,
     layout: Layout,
     on_bad_row: OnBadRow = "error",
     quiet: Quiet = False,
@@ -68,9 +81,12 @@ def tag(
     Of a calibrated model (see `everylabel fit`) scores are probabilities; --threshold and --best take them for that.
 
     Example: echo "A history of lighthouses" | everylabel tag MODEL --k 5 --explain
+
+    Some labels alone: everylabel tag MODEL FILE --below animals --exclude tigers --exclude @unwanted.txt --lang fi
     """
     from everylabel.store import load
-    from everylabel.workflow.tag import Cut, check_explains, suggest
+    from everylabel.workflow.selection import selecting
+    from everylabel.workflow.tag import Cut, check_explains, check_shown_in, suggest
 
     source = None if file is None or str(file) == "-" else file
     if split and not (source and source.is_dir()):
@@ -78,18 +94,34 @@ def tag(
     typing = source is None and sys.stdin.isatty()
     if typing and not quiet:
         note("type or paste texts, one a line; end with Ctrl-D")
+    transforms = chosen_transforms(transform)
     method, cut = load(model), Cut(k, threshold, best)
     if explain:
         check_explains(method, model)
-    if cut.by_probability and method.calibration_ is None and not quiet:
+    check_shown_in(method, lang)
+    selection = selected.selection
+    selecting(method, selection)  # a wrong id is said before any text is read
+    if (cut.by_probability or broader) and method.calibration_ is None and not quiet:
         note(f"{model} is not calibrated: its scores are no probabilities, so the cut is a rough one")
+    keywords = layout.reading(transforms)
     show = _print_lines if json or not is_terminal() else _print_tables
     with (
         progress(quiet or is_terminal()) as run,  # tables and bars would mix on one screen
         run.task("tagging") as advance,
     ):
-        for documents in _batches(source, split, whole, on_bad_row, 1 if typing else BATCH, run, layout):
-            show(documents, suggest(method, documents, cut, new_labels, explain=explain))
+        for documents in _batches(source, split, whole, on_bad_row, 1 if typing else BATCH, run, keywords):
+            found = suggest(
+                method,
+                documents,
+                cut,
+                new_labels,
+                explain=explain,
+                selection=selection,
+                broader=broader,
+                language=lang,
+                transforms=transforms,
+            )
+            show(documents, found)
             advance(len(documents))
 
 
@@ -100,16 +132,16 @@ def _batches(
     on_bad_row: Literal["error", "skip"],
     size: int,
     run: Run,
-    layout: Layout,
+    layout: Keywords,
 ) -> Iterator[Documents]:
     from everylabel.data import stream_documents, whole_text
 
     stream = sys.stdin.buffer if source is None else source
-    if whole and layout.format is None and (source is None or source.suffix.lower() not in WHOLE_ALREADY):
+    if whole and layout["format"] is None and (source is None or source.suffix.lower() not in WHOLE_ALREADY):
         yield whole_text(stream)
         return
     part = (split or "test") if source is not None and source.is_dir() else None
-    yield from stream_documents(stream, part, size=size, on_bad_row=on_bad_row, run=run, **layout.keywords)
+    yield from stream_documents(stream, part, size=size, on_bad_row=on_bad_row, run=run, **layout)
 
 
 def _print_lines(documents: Documents, found: list[Suggestions]) -> None:
@@ -130,9 +162,15 @@ def _print_tables(documents: Documents, found: list[Suggestions]) -> None:
 
 
 def _print_labels(heading: str, labels: list[dict[str, Any]]) -> None:
-    rows = [(label["name"], label["id"], f"{label['score']:.3f}") for label in labels]
+    rows = [(_named(label), label["id"], f"{label['score']:.3f}") for label in labels]
     print_table((heading, "id", "score"), rows, left=(0, 1))
     print_evidence(labels)
+
+
+def _named(label: dict[str, Any]) -> str:
+    """A label in a table, and what it stands for, if it is a broader one in place of others."""
+    others = ", ".join(one["name"] for one in label.get("instead_of", ()))
+    return f"{label['name']} (for {others})" if others else str(label["name"])
 
 
 def print_evidence(labels: list[dict[str, Any]]) -> None:

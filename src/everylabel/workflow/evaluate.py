@@ -11,6 +11,7 @@ import numpy as np
 
 from everylabel.data.dataset import Dataset, LabelSet, pairs_in
 from everylabel.methods.base import Method
+from everylabel.metrics import annif
 from everylabel.metrics import ranking as metrics
 from everylabel.metrics.propensity import Propensity
 from everylabel.metrics.ranking import Hits, Ratio, by_document, find_hits
@@ -69,6 +70,11 @@ class Evaluation:
     def reliability(self) -> dict[str, Reliability]:
         """Of all labels, and of the seen, tail and unseen ones."""
         return by_seen(self.ranking, self.truth.pairs, self.truth.train_counts)
+
+    def annif(self, *, limit: int = annif.LIMIT, threshold: float = annif.THRESHOLD) -> dict[str, float]:
+        """As Annif would measure it: by its names and definitions, without the labels that the model does not know."""
+        known = self.truth.pairs[:, : self.truth.pairs.shape[1] - self.truth.n_unknown]
+        return annif.metrics(self.ranking, known, limit=limit, threshold=threshold)
 
     def calibration_json(self) -> dict[str, Any]:
         groups = {name: found.to_json() for name, found in self.reliability.items()}

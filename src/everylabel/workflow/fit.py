@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -54,13 +54,14 @@ def fit(
     *,
     calibrated: bool = True,
     curves: Path | None = None,
+    note: Mapping[str, Any] | None = None,
     run: Run = QUIET,
 ) -> FitResult:
     """Fit a method whose settings are checked, and write it to the folder `output`, if there is one.
 
     With an output the training so far is kept beside it until the model is written: see `kept_training`. Loss curves
     are copied to the folder `curves`. Without `calibrated` scores stay as they come. Of several processes (torchrun)
-    the first one writes.
+    the first one writes. `note`: what a tagger's history says of a full fit with decisions (refit.py).
     """
     started = time.perf_counter()
     if n_processes() > 1 and is_tagger(method):  # its clock could decide differently in each of them
@@ -80,6 +81,8 @@ def fit(
     done = None
     if calibrated and data.held_out is not None:
         done = calibrate(method, data.held_out, run=run)
+    if note is not None and is_tagger(method):
+        method = method.noted("refitted", **note)
     if output is not None and is_first_process():  # of several all have learned the same
         method.save(output)
     if destination is not None and is_first_process():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from everylabel.data.dataset import Label, LabelSet
 from everylabel.data.formats.load import load_labels
@@ -24,6 +24,7 @@ class ListedLabel(NamedTuple):
     id: str
     name: str
     documents: int  # in training
+    notation: str = ""
 
 
 class VocabularyChange(NamedTuple):
@@ -60,11 +61,46 @@ def remove_labels(model: Method | str | Path, wanted: Sequence[str], *, run: Run
         return VocabularyChange(len(found), n_shown(method))
 
 
-def list_labels(method: Method) -> list[ListedLabel]:
-    """Those that the model suggests."""
+def list_labels(method: Method, language: str = "") -> list[ListedLabel]:
+    """Those that the model suggests, by their names in a language, where they have one in it."""
     model = method.model_
-    rows = zip(model.labels_.ids, model.labels_.names, model.counts_.tolist(), model.hidden_.tolist(), strict=True)
-    return [ListedLabel(label_id, name, count) for label_id, name, count, hidden in rows if not hidden]
+    labels = model.labels_
+    names: Iterable[str] = labels.names
+    if language and not labels.translations.is_blank:
+        names = (labels.name_in(at, language) for at in range(len(labels)))
+    rows = zip(labels.ids, names, model.counts_.tolist(), labels.notations, model.hidden_.tolist(), strict=True)
+    return [ListedLabel(*shown) for *shown, hidden in rows if not hidden]
+
+
+def about_label(method: Method, wanted: str, language: str = "") -> dict[str, Any]:
+    """What the vocabulary says of a label, without what it says nothing of; other labels by id and name."""
+    labels = method.model_.labels_
+    at = labels.index[find_label(labels, wanted)]
+    label = labels[at]
+
+    def named(places: Iterable[int]) -> list[dict[str, str]]:
+        return [{"id": labels.ids[place], "name": labels.name_in(place, language)} for place in places]
+
+    def known(ids: Sequence[str]) -> list[dict[str, str]]:
+        return named(int(place) for place in labels.index.places(ids) if place >= 0)
+
+    found = {
+        "notation": label.notation,
+        "uri": labels.uri_of(at),
+        "alternatives": list(labels.alternatives_in(at, language)),
+        "description": label.description,
+        "names": {one.language: one.text for one in label.translations if one.kind == "name"},
+        "broader": named(labels.parent_places[at].indices.tolist()),
+        "narrower": named(labels.children[at].indices.tolist()),
+        "related": known(label.related),
+        "schemes": list(label.schemes),
+        "types": list(label.types),
+        "deprecated": label.deprecated,
+        "replaced_by": known(label.replaced_by),
+    }
+    return {"id": label.id, "name": labels.name_in(at, language)} | {
+        key: value for key, value in found.items() if value
+    }
 
 
 def describe_label(method: Method, wanted: str, model: str | Path = "the model") -> Description:

@@ -16,6 +16,7 @@ from everylabel.workflow.settings import as_tagger
 if TYPE_CHECKING:
     from everylabel.data.formats.layout import Layout
     from everylabel.data.formats.rows import OnBadRow
+    from everylabel.tagger.tagger import Tagger
     from everylabel.tagger.update import Learned
 
 CANNOT_LEARN = "cannot learn from new documents; fit it again with all of them, or fit a tagger, which can"
@@ -50,3 +51,11 @@ def history(model: Method | str | Path) -> list[dict[str, Any]]:
     from everylabel.store import load
 
     return as_tagger(load(model), "keeps no history; a tagger does", model).history()
+
+
+def refit_due(tagger: Tagger) -> str:
+    """Why a full fit is due, by what was learned since the last one; nothing if it is not."""
+    from everylabel.tagger.update import refit_due as due
+
+    model = tagger.model_
+    return due(model.learned_, model.n_train_, int((model.counts_ > 0).sum()), model.fitted_counts_)

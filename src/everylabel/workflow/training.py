@@ -14,6 +14,7 @@ from everylabel.errors import ConfigError, DataError
 from everylabel.run import QUIET, Run
 from everylabel.workflow.doubts import doubts
 from everylabel.workflow.settings import is_tagger
+from everylabel.workflow.transform import Transform, fields_of, transformed_dataset
 
 if TYPE_CHECKING:
     from everylabel.data.formats.rows import OnBadRow
@@ -43,6 +44,7 @@ class TrainingSource:
     held_out_share: float | None = None  # of the documents, to be held out instead of the dev split
     on_bad_row: OnBadRow = "error"
     layout: Layout = field(default_factory=Layout)
+    transforms: tuple[Transform, ...] = ()  # of the texts, as they will be tagged
 
     def __post_init__(self) -> None:
         if self.held_out_share is not None and not 0 < self.held_out_share < 1:
@@ -77,13 +79,18 @@ class TrainingSource:
             labels = load_labels(self.data, on_bad_row=self.on_bad_row, run=run, **self.layout)
             dataset = Dataset(Documents.of([]), labels, name=str(self.data))
         else:
-            dataset = load_dataset(self.data, self.split, on_bad_row=self.on_bad_row, run=run, **self.layout)
+            dataset = self.load(self.split, run)
         if not len(dataset.labels):
             raise DataError(
                 f"{self.data}: expected labels, and there are none: no document has one, and there is no vocabulary; "
                 "name the column that has them with --label-column, or a vocabulary with --vocabulary"
             )
         return dataset.without_pairs() if self.no_pairs else dataset
+
+    def load(self, split: str, run: Run) -> Dataset:
+        layout: Layout = {**self.layout, "fields": fields_of(self.transforms)}
+        dataset = load_dataset(self.data, split, on_bad_row=self.on_bad_row, run=run, **layout)
+        return transformed_dataset(dataset, self.transforms)
 
     def has_vocabulary_alone(self) -> bool:
         """A folder without a training split, or a vocabulary's file. Any other file is a training split."""
@@ -107,7 +114,7 @@ class TrainingSource:
             return train, held_out
         if self.split == DEV or not self.data.is_dir() or DEV not in available_splits(self.data, **self.layout):
             return dataset, None
-        dev = load_dataset(self.data, DEV, on_bad_row=self.on_bad_row, run=run, **self.layout)
+        dev = self.load(DEV, run)
         return dataset, dev if has_pairs(dev) else None
 
 
