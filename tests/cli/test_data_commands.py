@@ -10,9 +10,13 @@ from tests.cli.conftest import Run
 
 from everylabel.registry import METHODS
 
-COMMANDS = ["demo", "sample", "inspect", "convert", "methods", "plan", "fit", "tag", "learn", "info", "check"]
-COMMANDS += ["history", "evaluate", "compare", "report", "curves"]
-GROUPS = {"labels": ["describe", "add", "remove", "list"]}
+COMMANDS = ["demo", "sample", "inspect", "convert", "methods", "plan", "fit", "refit", "tag", "learn", "info", "check"]
+COMMANDS += ["history", "evaluate", "optimize", "compare", "report", "curves", "serve"]
+GROUPS = {
+    "labels": ["describe", "add", "remove", "list"],
+    "decisions": ["list", "export"],
+    "keys": ["add", "list", "remove"],
+}
 
 
 @pytest.mark.parametrize("command", COMMANDS + [f"{group} {name}" for group in GROUPS for name in GROUPS[group]])
