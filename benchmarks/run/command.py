@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import venv
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,17 @@ def use_own_cache(*, forget: bool = False) -> None:
     os.environ["EVERYLABEL_CACHE"] = str(WORK / "cache")
     if forget:
         shutil.rmtree(WORK / "cache" / "vectors", ignore_errors=True)
+
+
+def environment(name: str, packages: list[str]) -> Path:
+    """The python of a peer's environment below benchmarks/work, which is made when it is not there."""
+    folder = WORK / f"venv-{name}"
+    python = folder / "bin" / "python"
+    if not (folder / "ready").exists():
+        venv.create(folder, with_pip=True, clear=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *packages], check=True)
+        (folder / "ready").touch()
+    return python
 
 
 def start(module: str, *arguments: object) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import venv
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from scipy.sparse import load_npz, save_npz
 
 import everylabel
 from benchmarks.record import WORK, read_result, write_result
-from benchmarks.run.command import data_folder, data_parser
+from benchmarks.run.command import data_folder, data_parser, environment
 from everylabel.config import to_dict
 from everylabel.methods.words.linear import XrLinear
 from everylabel.metrics.ranking import evaluate
@@ -57,17 +56,8 @@ def systems() -> dict[str, tuple[str, str, dict[str, Any]]]:
     }
 
 
-def interpreter(environment: str) -> Path | str:
-    """The python of a peer's environment, which is made when it is not there."""
-    if not environment:
-        return sys.executable
-    folder = WORK / f"venv-{environment}"
-    python = folder / "bin" / "python"
-    if not (folder / "ready").exists():
-        venv.create(folder, with_pip=True, clear=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *ENVIRONMENTS[environment]], check=True)
-        (folder / "ready").touch()
-    return python
+def interpreter(peer: str) -> Path | str:
+    return environment(peer, ENVIRONMENTS[peer]) if peer else sys.executable
 
 
 def write_features(data: Path) -> None:
@@ -83,16 +73,16 @@ def write_features(data: Path) -> None:
 
 
 def measure(name: str) -> dict[str, Any]:
-    environment, script, settings = systems()[name]
+    peer, script, settings = systems()[name]
     found: dict[str, Any] = {"settings": settings}
-    for step in ("train", "predict", "predict_plain") if environment == "pecos" else ("train", "predict"):
-        command = [str(interpreter(environment)), str(HERE / script), str(WORK), json.dumps(settings), step]
+    for step in ("train", "predict", "predict_plain") if peer == "pecos" else ("train", "predict"):
+        command = [str(interpreter(peer)), str(HERE / script), str(WORK), json.dumps(settings), step]
         output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         values = json.loads(output.strip().splitlines()[-1])
         found |= {(f"{step}_peak_gb" if key == "peak_gb" else key): value for key, value in values.items()}
     counts = load_npz(WORK / "train.Y.npz").sum(axis=0).A1.astype(int)
     n_train = load_npz(WORK / "train.Y.npz").shape[0]
-    output_name = settings.get("name", environment or "ours")
+    output_name = settings.get("name", peer or "ours")
     ranking = Ranking.from_csr(load_npz(WORK / f"{output_name}.scores.npz"), 20)
     scores = evaluate(ranking, load_npz(WORK / "test.Y.npz"), counts, n_train, recall_ks=(20,))
     return found | {key: scores[key] for key in ("P@1", "nDCG@5", "PSP@5")}
@@ -119,8 +109,8 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="measure again what is there already")
     arguments = parser.parse_args()
     data = data_folder(arguments.data)
-    for environment in ENVIRONMENTS:
-        interpreter(environment)
+    for peer in ENVIRONMENTS:
+        interpreter(peer)
     write_features(data)
     before = None if arguments.again else read_result(NAME)
     found: dict[str, dict[str, Any]] = {} if before is None else before["systems"]

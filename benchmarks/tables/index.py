@@ -15,6 +15,7 @@ from benchmarks.tables import (
     languages,
     many_labels,
     prior,
+    serving,
     speed,
     tagger,
     unseen_labels,
@@ -33,6 +34,7 @@ _MODULES = (
     speed,
     many_labels,
     house,
+    serving,
     hostile,
     feedback,
 )
@@ -51,7 +53,7 @@ def index_text() -> str:
         "Topics",
         table(["page", "about", "measured by"], [index_row(page) for page in texts]),
         "`NAME` above is `python -m benchmarks.run.NAME --data DIR` (`debian`, `checking`, `hostile`, "
-        "`hostile_writers` and `label_index` "
+        "`hostile_writers`, `label_index`, `serving_faults` and `serving_soak` "
         "without `--data`).",
     )
     contents = section("What is where", "\n".join(contents_line(page, text) for page, text in texts.items()))

@@ -124,6 +124,21 @@ def test_another_model_in_the_place_of_the_first(versions: Versions, fitted_fold
     assert [event["decisions"] for event in project.line_of(2)] == [[2]]
 
 
+def test_what_was_made_of_the_model_before_does_not_come_before_another(fitted_folder: Path, tmp_path: Path) -> None:
+    """A learning takes seconds. Who puts a full fit in the model's place meanwhile wants that served."""
+    place = Path(shutil.copytree(fitted_folder, tmp_path / "model"))
+    versions = Versions(tmp_path / "state", place)
+    versions.take(next_model(versions, "a"), {"decisions": [1]})
+    with versions.changing():
+        late = next_model(versions, "b")
+        next_model(versions, "a full fit").save(place)
+        with pytest.raises(ModelError, match="was replaced by another model meanwhile"):
+            versions.take(late, {"decisions": [2]})
+    assert versions.current == (0, place)
+    assert versions.take(next_model(versions, "b"), {"decisions": [2]}) == 2
+    assert everylabel.load(versions.current[1]).learned_ == 3
+
+
 def test_a_damaged_one_does_not_come_back(versions: Versions) -> None:
     versions.take(next_model(versions, "a"), {})
     versions.take(next_model(versions, "b"), {})

@@ -37,6 +37,7 @@ class Versions:
 
     def __init__(self, folder: Path, model: Path) -> None:
         self.folder, self.model = Path(folder), Path(model)
+        self._began_with = ""  # the origin when the present change began
 
     @property
     def current(self) -> tuple[int, Path]:
@@ -70,15 +71,18 @@ class Versions:
         """Write the model as the next version and make it the current one; its number.
 
         `note` goes to the history; "parent" is the version that it was made from, unless given the current one, and
-        "decisions" are the ids that it has learned since.
+        "decisions" are the ids that it has learned since. An error if version 0 is another model than when the change
+        began: what was made of the old one must not come before it.
         """
         with self.changing():
+            if self._origin() != self._began_with:
+                raise ModelError(f"{self.model}: was replaced by another model meanwhile; nothing was taken: try again")
             now, path = self.current
             version: int = 1 + max([*self.kept(), *(event.get("version", 0) for event in self.history())])
             older = [self.path_of(one) for one in self.kept()]
             with staying_known(older):
                 save_method(model.model_, self.path_of(version), like=path)
-            self.note(TAKEN, version=version, **{"parent": now, "decisions": [], "origin": self._origin(), **note})
+            self.note(TAKEN, version=version, **{"parent": now, "decisions": [], "origin": self._began_with, **note})
             self._point_to(version)
             self._prune()
             return version
@@ -122,7 +126,13 @@ class Versions:
         """Nobody else changes the project's versions meanwhile, in any process; readers need not wait."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with locked(self.folder, run):
-            yield
+            is_first = not self._began_with
+            self._began_with = self._began_with or self._origin()
+            try:
+                yield
+            finally:
+                if is_first:
+                    self._began_with = ""
 
     def _origin(self) -> str:
         """Of version 0: it is another one after a full fit in its place."""
@@ -130,7 +140,7 @@ class Versions:
 
     def _point_to(self, version: int) -> None:
         with replaced(self.folder / "current") as fresh:
-            fresh.write_text(json.dumps({"version": version, "origin": self._origin()}), encoding="utf-8")
+            fresh.write_text(json.dumps({"version": version, "origin": self._began_with}), encoding="utf-8")
 
     def _prune(self) -> None:
         """All but the latest, and what a killed writer has left that never became a version."""
