@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from benchmarks.record import WORK
 from benchmarks.run.serving_corpus import Corpus
@@ -74,6 +75,7 @@ class Scene:
         self.state = self.work / "state"
         self.state.mkdir(parents=True)
         self.url = f"sqlite:///{self.state / DATABASE}"
+        self.only_here: list[object] = [self.work]  # names that no result should have
         self.seen = Seen()
 
     @contextmanager
@@ -195,6 +197,7 @@ def postgres_gone(scene: Scene) -> None:
     postgres = PostgresServer(found)
     try:
         scene.url = postgres.url
+        scene.only_here += [quote(str(postgres.folder), safe=""), postgres.folder]
         with scene.served("--store", postgres.url) as (_, traffic):
             scene.broken(traffic, postgres.stop, postgres.start)
     finally:

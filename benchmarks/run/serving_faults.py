@@ -39,7 +39,7 @@ def broken(name: str, corpus: Corpus, model: Path, work: Path, known: Found) -> 
         known["not_done"] = str(error)
         return
     counts: Counter[str] = Counter(known.get("counts", {}))
-    result = scene.seen.without(scene.work, scene.url).result()
+    result = scene.seen.without(*scene.only_here).result()
     wrong = Counter(result["wrong"])
     counts += Counter({key: result[key] for key in ("tagged", "acknowledged", "refused")}) + wrong
     known |= {"times": known.get("times", 0) + 1, "counts": dict(counts), "said": result["said"]}

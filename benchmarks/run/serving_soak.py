@@ -89,7 +89,7 @@ def _ms(seconds: list[float], percentile: float) -> float | None:
 
 
 def verdicts(found: Row) -> Row:
-    """After a warm-up: the mean of the last third against that of the third before, and the extremes."""
+    """After a warm-up: the mean of the last third against that of all before it, and the extremes."""
     samples = found["samples"][int(WARM_UP * len(found["samples"])) :]
     minutes = found["minutes"][int(WARM_UP * len(found["minutes"])) :]
 

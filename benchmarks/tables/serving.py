@@ -21,8 +21,10 @@ def load_section() -> str:
     notes = (
         f"{record['data']}: {record['documents']:,} test documents a pass, {record['clients']} clients in a process of "
         "their own, each of which asks again when it has its answer; a word more in each pass, so that nothing that "
-        "was kept helps. `rank` is in batches of 256, and alone: one document at a time, mean. All on the same cores, "
-        "those of the clients included."
+        "was kept helps. `rank`: documents/s in batches of 256, p50 of one document at a time. All on the same cores, "
+        "those of the clients included. From the command to readiness: "
+        + ", ".join(f"{one['everylabel']['start_seconds']:.1f} s" for one in rounds)
+        + "."
     )
     if annif:
         notes += (

@@ -162,11 +162,18 @@ class LabelSet(Sliced[Label, "LabelSet"]):
 
     def name_in(self, at: int, language: str) -> str:
         """A label's name in a language; its own where there is none."""
-        return self._shown_in(at, language)[0]
+        spoken = self._spoken(at, language)
+        if spoken is None:
+            return self.names[at]
+        return next(one.text for one in self.translations[at] if one.kind == "name" and one.language == spoken)
 
     def alternatives_in(self, at: int, language: str) -> tuple[str, ...]:
         """A label's alternatives in the language that `name_in` shows."""
-        return self._shown_in(at, language)[1]
+        spoken = self._spoken(at, language)
+        if spoken is None:
+            return self.alternatives[at]
+        beside = (one.text for one in self.translations[at] if one.kind == "alternative" and one.language == spoken)
+        return tuple(beside)
 
     def uri_of(self, at: int) -> str:
         """A label's URI, which may be its id; "": it has none."""
@@ -298,21 +305,17 @@ class LabelSet(Sliced[Label, "LabelSet"]):
         spoken = self._languages_read()
         return [one for one in self.translations[at] if spoken is None or one.language in spoken]
 
-    def _shown_in(self, at: int, language: str) -> tuple[str, tuple[str, ...]]:
-        """Name and alternatives: exactly in this language, else in one of another region, else the label's own."""
+    def _spoken(self, at: int, language: str) -> str | None:
+        """The language of the translation that is shown: exactly this one, else one of another region; None: the
+        label's own name is."""
         own, translations = self.name_languages[at], self.translations[at] if language else ()
         if language.lower() == own.lower() or not translations:
-            return self.names[at], self.alternatives[at]
-        names = {one.language: one.text for one in reversed(translations) if one.kind == "name"}
+            return None
+        names = dict.fromkeys(one.language for one in reversed(translations) if one.kind == "name")
         spoken = next((one for one in names if one.lower() == language.lower()), None)
-        if spoken is None:
-            if own and same_language(own, language):
-                return self.names[at], self.alternatives[at]
+        if spoken is None and not (own and same_language(own, language)):
             spoken = next((one for one in sorted(names) if same_language(one, language)), None)
-        if spoken is None:
-            return self.names[at], self.alternatives[at]
-        beside = (one.text for one in translations if one.kind == "alternative" and one.language == spoken)
-        return names[spoken], tuple(beside)
+        return spoken
 
 
 def labels_of(labels: Iterable[Label]) -> list[Label]:

@@ -11,7 +11,7 @@ from everylabel.data.dataset import Documents
 from everylabel.web.problems import Problem
 from everylabel.web.server import Server
 from everylabel.web.serving import Loaded, Serving
-from everylabel.web.shown_labels import languages_of, uri_of
+from everylabel.web.shown_labels import languages_of
 from everylabel.workflow.selection import Selection
 from everylabel.workflow.tag import Cut, NewLabels, suggest
 
@@ -90,10 +90,10 @@ def _tagged(serving: Serving, asked: Asked, texts: list[Text]) -> list[Tagged]:
         language=asked.language or languages(serving, loaded)[0],
         transforms=project.transforms,
     )
-    return [Tagged(_completed(loaded, one.labels), _completed(loaded, one.new_labels), loaded.version) for one in found]
+    return [Tagged(_completed(one.labels), _completed(one.new_labels), loaded.version) for one in found]
 
 
-def _completed(loaded: Loaded, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each with an address and a notation, which may be none."""
-    labels = loaded.model.labels_
-    return [{"notation": None, "uri": uri_of(labels, labels.index[one["id"]]), **one} for one in found]
+def _completed(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each with an address, which is its id where `suggest` knows none (see shown_labels.uri_of), and a notation, which
+    may be none. Nothing is looked up: this holds for every label of every answer."""
+    return [{"notation": None, "uri": one["id"], **one} for one in found]
