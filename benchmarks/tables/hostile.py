@@ -93,12 +93,48 @@ def checking_section() -> str:
     return section("What checking costs", table(columns, rows), notes, conditions(record))
 
 
+def requests_section() -> str:
+    record = read_result("hostile-requests")
+    if record is None:
+        return ""
+    rows = [
+        [kind, f"{one['cases']:,}", _statuses(one["statuses"]), f"{one['longest']:.1f}", str(len(one["finds"]))]
+        for kind, one in record["kinds"].items()
+    ]
+    n, seconds, canaries = sum(one["cases"] for one in record["kinds"].values()), record["seconds"], record["canaries"]
+    memory = "; ".join(
+        f"{name}: {one['warm']['peak_mb']:,.0f} MB before, {one['now']['peak_mb']:,.0f} at the peak, threads "
+        f"{one['warm']['threads']} and {one['now']['threads']}, file handles {one['warm']['files']} and "
+        f"{one['now']['files']}, readers of uploads {one['readers_mb']:,.0f} MB"
+        for name, one in record["servers"].items()
+    )
+    notes = (
+        f"{n:,} requests in {seconds:,.0f} s ({n / seconds:,.0f} a second) to two servers that learn, one without keys "
+        "and one with. An answer is right if its status is one that the OpenAPI documents have, an error is "
+        "`application/problem+json`, 503 says when to come back, and nothing of the server's insides, of its files or "
+        "keys is in it; what is no HTTP may be closed without an answer. "
+        f"An honest client asked {canaries['asked']:,} times meanwhile: {canaries['right']:,} answers were the same, "
+        f"byte for byte, as before; {canaries['came_back_later']:,} times it was asked to come back; "
+        f"{1000 * canaries['seconds'] / canaries['asked']:,.0f} ms on average, {canaries['longest_ms']:,.0f} at most. "
+        f"Servers: {memory}. No text of a request, traceback or made-up line in their logs, and nobody was asked at an "
+        f"address that requests name, or it is one of {len(record['finds'])} finds beside those of the table"
+        + (": " + "; ".join(record["finds"]) if record["finds"] else "")
+        + "."
+    )
+    columns = ["requests", "number", "answers by status", "longest, s", "finds"]
+    return section("Hostile requests", table(columns, rows), notes, conditions(record))
+
+
+def _statuses(found: dict[str, int]) -> str:
+    return ", ".join(f"{status}: {n:,}" for status, n in sorted(found.items()))
+
+
 PAGE = Page(
     module="hostile",
     title="Hostile trials",
-    about="Models and data that mean harm, writers that are killed: how many were tried, what happened, what it costs.",
-    runs=("hostile", "hostile_writers", "checking"),
-    sections=(trials_section, changed_section, checking_section),
+    about="Models, data and requests that mean harm, writers that are killed: how many were tried, what happened, what it costs.",
+    runs=("hostile", "hostile_writers", "hostile_requests", "checking"),
+    sections=(trials_section, requests_section, changed_section, checking_section),
 )
 
 if __name__ == "__main__":

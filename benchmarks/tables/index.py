@@ -53,7 +53,7 @@ def index_text() -> str:
         "Topics",
         table(["page", "about", "measured by"], [index_row(page) for page in texts]),
         "`NAME` above is `python -m benchmarks.run.NAME --data DIR` (`debian`, `checking`, `hostile`, "
-        "`hostile_writers`, `label_index`, `serving_faults` and `serving_soak` "
+        "`hostile_writers`, `hostile_requests`, `label_index`, `serving_faults` and `serving_soak` "
         "without `--data`).",
     )
     contents = section("What is where", "\n".join(contents_line(page, text) for page, text in texts.items()))

@@ -70,6 +70,10 @@ def test_a_model_is_served_loaded_again_and_ended_gracefully(model: Path, tmp_pa
     with serving(model, "--state", tmp_path / "state") as (process, address, said):
         assert ask(f"{address}/readyz") == {"status": "ready"}
         assert ask(f"{address}/v1/projects/{model.name}/suggest", {"text": "a boat"})["results"][0]["uri"] == "sea"
+        parts = {"Content-Type": "multipart/form-data; boundary=x"}
+        bad = urllib.request.Request(f"{address}/api/text", b"no form", parts)
+        with pytest.raises(urllib.error.HTTPError, match="400"):
+            urllib.request.urlopen(bad, timeout=60)
         since = ask(f"{address}/api/models/{model.name}")["since"]
         time.sleep(1.1)
         process.send_signal(signal.SIGHUP)
@@ -85,6 +89,7 @@ def test_a_model_is_served_loaded_again_and_ended_gracefully(model: Path, tmp_pa
     assert "GET /readyz 200" in err
     assert "Traceback" not in err
     assert "a boat" not in err
+    assert "boundary" not in err  # nor what libraries say of bytes that came
 
 
 def test_it_starts_in_little_time(model: Path, tmp_path: Path) -> None:

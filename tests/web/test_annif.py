@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -179,3 +180,15 @@ def test_the_documentation_is_ours_alone(client: TestClient) -> None:
     for file in ("page.js", "docs.js", "style.css"):
         assert client.get(f"/static/{file}").status_code == 200
     problem(client.get("/static/../settings.py"), 404)
+
+
+@pytest.mark.parametrize("charset", ["punycode", "idna", "undefined", "zlib", "rot13", "nothing", "\x7f", "x" * 500])
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
+def test_encodings_that_nobody_sends_are_not_tried(client: TestClient, kind: str, charset: str) -> None:
+    """punycode alone takes 20 s for so much."""
+    word = b"a" * 80_000 + b"-" + b"zz9" * 80_000
+    body = b'--x\r\nContent-Disposition: form-data; name="text"\r\n\r\n' + word + b"\r\n--x--\r\n"
+    content = body if kind.startswith("multi") else b"text=" + word
+    started = time.monotonic()
+    problem(client.post(SUGGEST, content=content, headers={"Content-Type": f"{kind}; charset={charset}"}), 400)
+    assert time.monotonic() - started < 5

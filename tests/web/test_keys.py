@@ -129,3 +129,10 @@ def test_pages_of_others_change_nothing_where_there_are_no_keys(
 def test_our_own_page_may(client: TestClient) -> None:
     own: dict[str, Any] = {"headers": {"Origin": "http://localhost:8000"}}
     assert client.get("/api/models/sample/decisions", **own).status_code == 200
+
+
+@pytest.mark.parametrize("value", [b"Basic \xff===", b"Basic //", b"Basic", b"Bearer \xff", b"Basic \xe9\xe9\xe9\xe9"])
+def test_a_key_of_any_bytes_is_a_wrong_one(fitted: Path, serve: Serve, tmp_path: Path, value: bytes) -> None:
+    add_key(tmp_path / "keys.json", "ada", ["read"])
+    client = serve(fitted, keys=tmp_path / "keys.json")
+    problem(client.get("/v1/projects", headers={b"Authorization": value}), 401)

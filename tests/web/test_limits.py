@@ -6,6 +6,8 @@ import logging
 import socket
 import threading
 import time
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from tests.web.conftest import TEXT, Serve
 from tests.web.listening import listening
 from tests.web.test_annif import SUGGEST, problem
 
+from everylabel.data.formats.reading import Content, Reader
 from everylabel.web import running
 from everylabel.web.app import create_app
 from everylabel.web.projects import Project
@@ -52,6 +55,16 @@ def test_many_parts_of_json_are_too_many(client: TestClient, body: bytes) -> Non
     json = {"Content-Type": "application/json"}
     for path in ("/api/models/sample/tag", SUGGEST):
         problem(client.post(path, content=body, headers=json), 413)
+
+
+def test_what_is_wrong_in_many_places_is_said_soon(client: TestClient) -> None:
+    fields = {"text": TEXT, **{f"unknown{i}": 1 for i in range(100_000)}}
+    tracemalloc.start()
+    found = problem(client.post("/api/models/sample/tag", json=fields), 400)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert "100,000 parts" in found["detail"]
+    assert peak < 60_000_000
 
 
 def test_more_requests_than_can_be_answered_are_sent_away(fitted: Path, serve: Serve) -> None:
@@ -183,3 +196,47 @@ def test_requests_in_flight_are_answered_when_the_server_stops(fitted: Path, tmp
     reading.join()
     connection.close()
     assert answers[0].startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("target", [SUGGEST, "/api/models/sample/tag", "/api/text"])
+def test_who_goes_away_in_the_middle_of_a_body_is_no_error(
+    address: tuple[str, int], target: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    kind = "multipart/form-data; boundary=x" if target == "/api/text" else "application/json"
+    head = f"POST {target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\nContent-Type: {kind}\r\n\r\n"
+    with caplog.at_level(logging.INFO):
+        with socket.create_connection(address, timeout=10) as connection:
+            connection.sendall(head.encode() + b"--x")
+            time.sleep(0.1)
+        until = time.monotonic() + 10
+        while f"POST {target}" not in caplog.text and time.monotonic() < until:
+            time.sleep(0.01)
+    assert f"POST {target} 400" in caplog.text
+    assert "unexpected" not in caplog.text
+
+
+def test_files_that_take_long_keep_nobody_else_waiting(
+    fitted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slowly(*_: object) -> Content:
+        time.sleep(0.5)
+        return Content("", "a text")
+
+    monkeypatch.setattr(Reader, "content", slowly)
+    app = create_app([Project(id="sample", model=fitted)], Settings(state=tmp_path))
+    body = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.pdf"\r\n\r\n%PDF\r\n--x--\r\n'
+    kind = f"Content-Type: multipart/form-data; boundary=x\r\nContent-Length: {len(body)}\r\n"
+    end = "Host: localhost\r\nConnection: close\r\n\r\n"
+    upload = f"POST /api/text HTTP/1.1\r\n{kind}{end}".encode() + body
+    with listening(app) as found, ThreadPoolExecutor(20) as pool:
+        host, _, port = found.removeprefix("http://").partition(":")
+        at = (host, int(port))
+        waiting = [pool.submit(exchanged, at, upload, seconds=60) for _ in range(20)]
+        time.sleep(0.3)
+        other, seconds = exchanged(at, f"GET /v1/projects HTTP/1.1\r\n{end}".encode())
+        assert other.startswith(b"HTTP/1.1 200")
+        assert seconds < 1
+        answers = [one.result()[0] for one in waiting]
+    assert {answer[:12] for answer in answers} == {b"HTTP/1.1 200", b"HTTP/1.1 503"}
+    assert sum(answer.startswith(b"HTTP/1.1 200") for answer in answers) >= 8
+    assert all(b"retry-after" in answer for answer in answers if answer.startswith(b"HTTP/1.1 503"))

@@ -146,3 +146,4 @@ def _log(quiet: bool) -> None:
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(level)
+    logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # it tells of bytes of forms

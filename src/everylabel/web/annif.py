@@ -146,9 +146,9 @@ async def learn(request: Request, serving: ServingOf, server: ServerOf) -> None:
     openapi_extra=json_body(shapes.LanguageQuestion),
     summary="Which of these languages is a text in?",
 )
-async def detect(request: Request) -> shapes.LanguageScores:
+async def detect(request: Request, server: ServerOf) -> shapes.LanguageScores:
     question = await read_json(request, QUESTION)
-    found = await run_in_threadpool(detect_language, question.text, question.languages)
+    found = await server.language_turns.run(lambda: detect_language(question.text, question.languages))
     return shapes.LanguageScores(
         results=[shapes.LanguageScore(language=language, score=score) for language, score in found]
     )

@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import fields
 
 from fastapi import APIRouter, FastAPI, Request
-from fastapi.concurrency import run_in_threadpool
 from pydantic import TypeAdapter
 from starlette.datastructures import UploadFile
 
@@ -151,8 +150,8 @@ async def text(request: Request, server: ServerOf) -> shapes.TextOfFile:
         file = form.get("file")
         if not isinstance(file, UploadFile):
             raise Problem(400, "file: expected a file in a field of this name; send it with its name")
-        data = await file.read()
-        content = await run_in_threadpool(server.uploads.content, file.filename or "", data)
+        name, stream = file.filename or "", file.file  # in memory only when it is its turn
+        content = await server.file_turns.run(lambda: server.uploads.content(name, stream.read()))
     finally:
         await request.close()
     return shapes.TextOfFile(title=content.title, text=content.text)

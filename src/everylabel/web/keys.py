@@ -9,7 +9,6 @@ an address, and none from there is looked at for a while. The file is read again
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import hmac
 import json
@@ -161,7 +160,7 @@ def _presented(headers: Headers) -> str | None:
     if scheme.lower() == "basic":
         try:
             return base64.b64decode(value, validate=True).decode().partition(":")[2]
-        except (binascii.Error, UnicodeDecodeError):
+        except ValueError:  # no base64, not even ASCII, or no UTF-8 inside
             return ""
     return None
 

@@ -13,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from everylabel.errors import EverylabelError, ModelError, NotFittedError, StoreError
 
@@ -71,6 +72,7 @@ def add_handlers(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(EverylabelError, _ours)
+    app.add_exception_handler(ClientDisconnect, _gone)
     app.add_exception_handler(Exception, _unexpected)
 
 
@@ -108,6 +110,11 @@ async def _ours(_request: Request, error: Exception) -> Response:
     if status == 503:
         log.warning("%s", error)  # of models and databases: it names no text
     return answer(status, str(error), headers={"Retry-After": str(LATER)} if status == 503 else None)
+
+
+async def _gone(_request: Request, _error: Exception) -> Response:
+    """Nobody hears it, but the log has a status."""
+    return answer(400, "the connection has ended before the body did")
 
 
 async def _unexpected(_request: Request, error: Exception) -> Response:

@@ -17,7 +17,10 @@ from everylabel.web.problems import Problem
 from everylabel.web.projects import Project, distinct
 from everylabel.web.serving import Serving, Watcher, warm_up
 from everylabel.web.settings import Settings
+from everylabel.web.turns import Turns
 from everylabel.web.uploads import Uploads
+
+MOST_FILES, MOST_QUESTIONS = 8, 64  # that wait to be read, or for the language of a text
 
 
 class Server:
@@ -34,6 +37,7 @@ class Server:
         self.feedback = Feedback(self.servings, settings, self.metrics, self.allows_learning)
         self.watcher = Watcher(list(self.servings.values()), settings.watch_seconds)
         self.uploads = Uploads(settings.upload_seconds, settings.most_characters)
+        self.file_turns, self.language_turns = Turns(MOST_FILES, 2), Turns(MOST_QUESTIONS, 0.1)
         self.is_ready = False
 
     def start(self) -> None:
