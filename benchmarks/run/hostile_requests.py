@@ -10,7 +10,6 @@ results/hostile-requests.json after each round; a run that is interrupted goes o
 
 from __future__ import annotations
 
-import json
 import math
 import random
 import tempfile
@@ -20,7 +19,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +64,7 @@ KINDS: dict[str, tuple[float, Make | None]] = {  # in a thousand; None: made oth
     "pages of others": (20, access.other_origins),
     "methods": (20, access.methods),
     "files": (12, files.files),
-    "bombs": (0.5, files.bombs),
+    "bombs": (0.3, files.bombs),
     "addresses to fetch": (12, files.addresses),
     SLOW: (10, None),
 }
@@ -182,9 +180,11 @@ class Attack:
             finds += [f"{name}: {find}" for find in one.finds(self._servers.most_mb(name, n_at_once))]
             numbers = one.numbers()
             self._found["servers"][name] = {
-                "warm": vars(one.warm), "now": vars(numbers), "readers_mb": one.readers_mb,
+                "warm": vars(one.warm),
+                "now": vars(numbers),
+                "readers_mb": one.readers_mb,
                 "most_mb": self._servers.most_mb(name, n_at_once),
-            }  # fmt: skip
+            }
         self._tell(finds)
 
     def _tell(self, finds: list[str]) -> None:
@@ -270,25 +270,24 @@ def main() -> None:
     kept = read_result("hostile-requests") if is_kept else None
     found = {key: kept[key] for key in nothing_found()} if kept else nothing_found()
     command = f"{COMMAND} --trials {options.trials}"
-    save = partial(write_result, "hostile-requests", command=command) if is_kept else _print
+
+    def save(known: dict[str, Any]) -> None:
+        if is_kept:
+            write_result("hostile-requests", known, command)
+
     run(options.trials, options.seed, options.only or list(KINDS), save, found)
-    if is_kept:
-        save(found)
+    save(found)  # with how the servers have ended
     _print(found)
 
 
 def _print(found: dict[str, Any]) -> None:
     for kind, known in found["kinds"].items():
-        print(
-            f"{kind}: {known['cases']:,}, {dict(sorted(known['statuses'].items()))}, {known['seconds']:.1f} s, longest {known['longest']:.2f}",
-            flush=True,
-        )
+        seconds = f"{known['seconds']:.1f} s, longest {known['longest']:.2f}"
+        print(f"{kind}: {known['cases']:,}, {dict(sorted(known['statuses'].items()))}, {seconds}")
     n = sum(known["cases"] for known in found["kinds"].values())
     finds = Counter({kind: len(known["finds"]) for kind, known in found["kinds"].items() if known["finds"]})
-    print(
-        f"{n:,} requests in {found['seconds']:,.0f} s; {json.dumps(found['canaries'])}; finds: {dict(finds)}, {found['finds']}"
-    )
-    print(json.dumps(found["servers"]), flush=True)
+    print(f"{n:,} requests in {found['seconds']:,.0f} s; {found['canaries']}; {found['servers']}")
+    print(f"finds: {dict(finds)} {found['finds']}", flush=True)
 
 
 if __name__ == "__main__":

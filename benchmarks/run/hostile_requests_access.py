@@ -1,4 +1,4 @@
-"""Requests of those who may not: guessed keys, keys of another scope, names of others (DNS rebinding), pages of others."""
+"""Requests of those who may not: guessed keys, keys of other scopes, names (DNS rebinding) and pages of others."""
 
 from __future__ import annotations
 
@@ -32,7 +32,19 @@ ADMIN = (
     ("POST", f"/api/models/{PROJECT}/labels"),
 )
 NEEDED = {"read": READ, "learn": LEARN, "admin": ADMIN}
-OTHERS = ("evil.example", "localhost.evil.example", "127.0.0.1.nip.io", "0.0.0.0", "10.0.0.1", "[::ffff:10.0.0.1]", "evil", "localhost@evil.example", "", "a" * 3_000, "\xff")  # fmt: skip
+OTHERS = (
+    "evil.example",
+    "localhost.evil.example",
+    "127.0.0.1.nip.io",
+    "0.0.0.0",
+    "10.0.0.1",
+    "[::ffff:10.0.0.1]",
+    "evil",
+    "localhost@evil.example",
+    "",
+    "a" * 3_000,
+    "\xff",
+)
 GUESSER = "127.0.0.2"  # where guesses come from: others of this machine are not locked out by them
 
 

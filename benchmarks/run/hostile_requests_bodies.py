@@ -21,16 +21,59 @@ from benchmarks.run.hostile_requests_texts import (
 from benchmarks.run.hostile_requests_wire import MARKER, Sent
 
 CHARSETS = (
-    "utf-8", "UTF8", "latin-1", "utf-16", "utf-7", "utf-32", "idna", "punycode", "unicode_escape", "raw_unicode_escape",
-    "undefined", "zlib", "bz2", "hex", "rot13", "mbcs", "nothing", "", "\x01", "x" * 500, "utf-8;charset=latin-1", '"',
-    "../../etc/passwd", "os", "uu", "quopri", "cp037",
-)  # fmt: skip
+    "utf-8",
+    "UTF8",
+    "latin-1",
+    "utf-16",
+    "utf-7",
+    "utf-32",
+    "idna",
+    "punycode",
+    "unicode_escape",
+    "raw_unicode_escape",
+    "undefined",
+    "zlib",
+    "bz2",
+    "hex",
+    "rot13",
+    "mbcs",
+    "nothing",
+    "",
+    "\x01",
+    "x" * 500,
+    "utf-8;charset=latin-1",
+    '"',
+    "../../etc/passwd",
+    "os",
+    "uu",
+    "quopri",
+    "cp037",
+)
 TYPES = (
-    "text/plain", "text/xml", "application/xml", "application/yaml", "application/x-pickle", "image/png", "*/*", "/",
-    "json", "application/json, text/html", "application/vnd.api+json", "multipart/mixed; boundary=x", "", ";", "a/b/c",
-    "application/json; charset*=''%ff", "application/json; charset*0*=x''%ff; charset*1=y", "application/json; q=\"",
-    "multipart/form-data", "multipart/form-data; boundary=", "application/json;" + "a=b;" * 500, "\xff\xfe", "application/JSON",
-)  # fmt: skip
+    "text/plain",
+    "text/xml",
+    "application/xml",
+    "application/yaml",
+    "application/x-pickle",
+    "image/png",
+    "*/*",
+    "/",
+    "json",
+    "application/json, text/html",
+    "application/vnd.api+json",
+    "multipart/mixed; boundary=x",
+    "",
+    ";",
+    "a/b/c",
+    "application/json; charset*=''%ff",
+    "application/json; charset*0*=x''%ff; charset*1=y",
+    'application/json; q="',
+    "multipart/form-data",
+    "multipart/form-data; boundary=",
+    "application/json;" + "a=b;" * 500,
+    "\xff\xfe",
+    "application/JSON",
+)
 NUMBERS = (
     "-1",
     "0",
@@ -112,11 +155,17 @@ def many_values(rng: random.Random, known: Known) -> Sent:
             (b'{"documents": [', b'{"text":""},', b"1]}"),
             (b'{"documents": [', b"{},", b"{}]}"),
         ),
-        f"/v1/projects/{PROJECT}/learn": ((b"[", b"{},", b"{}]"), (b'[{"text":"","subjects":[', b'{"uri":""},', b"{}]}]")),
-        f"/v1/projects/{PROJECT}/reconcile": ((b'{"queries": {"a', b'":{},"b', b'":{}}}'), (b'{"queries": "', b"[", b'"}')),
+        f"/v1/projects/{PROJECT}/learn": (
+            (b"[", b"{},", b"{}]"),
+            (b'[{"text":"","subjects":[', b'{"uri":""},', b"{}]}]"),
+        ),
+        f"/v1/projects/{PROJECT}/reconcile": (
+            (b'{"queries": {"a', b'":{},"b', b'":{}}}'),
+            (b'{"queries": "', b"[", b'"}'),
+        ),
         "/v1/detect-language": ((b'{"languages": [', b'"",', b'""], "text": ""}'), (b'{"text": "', b"a", b'"}')),
         f"/api/models/{PROJECT}/decisions": ((b'{"text": "', b"z", b'"}'), (b'{"added": [', b'"a",', b'"a"]}')),
-    }  # fmt: skip
+    }
     target = rng.choice(list(kinds))
     first, often, last = rng.choice(kinds[target])
     body = first + often * (n // len(often)) + last
@@ -162,14 +211,38 @@ def content_types(rng: random.Random, known: Known) -> Sent:
 def multipart(rng: random.Random, known: Known) -> Sent:
     """Forms in parts: boundaries that do not fit, parts without end or name, names that lead elsewhere."""
     boundary = rng.choice(("x", "x" * 70, "x" * 3_000, "a b", '"q"', "--", "\xff", "é", "=_?:"))
-    names = ("text", "file", "limit", "queries", "../../x", "a\0b", 'a"b', "x" * 5_000, "", "é", "text*")
+    names = (
+        "text",
+        "text",
+        "text",
+        "file",
+        "file",
+        "file",
+        "limit",
+        "queries",
+        "../../x",
+        "a\0b",
+        'a"b',
+        "x" * 5_000,
+        "",
+        "é",
+        "text*",
+    )
     parts = []
     for _ in range(rng.choice((1, 1, 2, 3, 5, 250))):
         file_name = rng.choice((*names, "a.txt", "a.docx", "a.pdf", "..%2fa.txt", "C:\\a.txt"))
         file = f'; filename="{file_name}"'
         head = f'Content-Disposition: form-data; name="{rng.choice(names)}"{file if rng.random() < 0.5 else ""}'
-        more = rng.choice(("", "\r\nContent-Type: text/plain; charset=utf-7", "\r\nContent-Transfer-Encoding: base64",
-                           "\r\nA: " + "b" * 10_000, "\r\n: x", "\r\nA\0B: c"))  # fmt: skip
+        more = rng.choice(
+            (
+                "",
+                "\r\nContent-Type: text/plain; charset=utf-7",
+                "\r\nContent-Transfer-Encoding: base64",
+                "\r\nA: " + "b" * 10_000,
+                "\r\n: x",
+                "\r\nA\0B: c",
+            )
+        )
         parts.append(f"--{boundary}\r\n{head}{more}\r\n\r\n{text(rng)}\r\n")
     body = "".join(parts).encode("utf-8", "surrogatepass") + f"--{boundary}--\r\n".encode()
     kind = rng.randrange(6)
@@ -195,16 +268,27 @@ def queries(rng: random.Random, known: Known) -> Sent:
     )
     method, path = rng.choice(
         (
-            ("GET", f"/api/models/{own}/labels"), ("GET", f"/api/models/{own}/label"), ("DELETE", f"/api/models/{own}/label"),
-            ("GET", f"/api/models/{own}/decisions"), ("GET", f"/api/models/{own}/review"), ("GET", "/api/jobs"),
-            ("GET", f"/v1/projects/{own}/reconcile"), ("GET", f"/v1/projects/{own}/reconcile/tag"),
-            ("GET", f"/v1/projects/{own}/reconcile/suggest/entity"), ("POST", f"/v1/projects/{own}/suggest-batch"),
-            ("GET", f"/api/models/{own}/decisions/{_shortened(odd)}"), ("POST", f"/api/models/{own}/decisions/3/undo"),
-            ("DELETE", f"/api/models/{own}/review/{_shortened(odd)}"), ("GET", f"/api/jobs/{_shortened(odd)}"),
-            ("POST", f"/api/jobs/{_shortened(odd)}/cancel"), ("POST", f"/api/models/{own}/versions/{_shortened(odd)}"),
-            ("GET", f"/api/models/{own}"), ("GET", f"/v1/projects/{own}"), ("GET", f"/api/models/{own}/learn"),
+            ("GET", f"/api/models/{own}/labels"),
+            ("GET", f"/api/models/{own}/label"),
+            ("DELETE", f"/api/models/{own}/label"),
+            ("GET", f"/api/models/{own}/decisions"),
+            ("GET", f"/api/models/{own}/review"),
+            ("GET", "/api/jobs"),
+            ("GET", f"/v1/projects/{own}/reconcile"),
+            ("GET", f"/v1/projects/{own}/reconcile/tag"),
+            ("GET", f"/v1/projects/{own}/reconcile/suggest/entity"),
+            ("POST", f"/v1/projects/{own}/suggest-batch"),
+            ("GET", f"/api/models/{own}/decisions/{_shortened(odd)}"),
+            ("POST", f"/api/models/{own}/decisions/3/undo"),
+            ("DELETE", f"/api/models/{own}/review/{_shortened(odd)}"),
+            ("GET", f"/api/jobs/{_shortened(odd)}"),
+            ("POST", f"/api/jobs/{_shortened(odd)}/cancel"),
+            ("POST", f"/api/models/{own}/versions/{_shortened(odd)}"),
+            ("GET", f"/api/models/{own}"),
+            ("GET", f"/v1/projects/{own}"),
+            ("GET", f"/api/models/{own}/learn"),
         )
-    )  # fmt: skip
+    )
     asked = f'{{"q0": {{"query": {odd!r}, "limit": {rng.choice(NUMBERS)}}}}}' if name == "queries" else odd
     fields = [f"{name}={_escaped(asked)}"] * rng.choice((1, 1, 1, 2, 200))
     if rng.random() < 0.5:

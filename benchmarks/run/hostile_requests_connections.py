@@ -6,7 +6,7 @@ import random
 
 from benchmarks.run.hostile_requests_server import PROJECT
 from benchmarks.run.hostile_requests_texts import FORM, JSON, Known, sent
-from benchmarks.run.hostile_requests_wire import MARKER, OPEN, Sent, message
+from benchmarks.run.hostile_requests_wire import MARKER, OPEN, Sent, Way, message
 
 SUGGEST = f"/v1/projects/{PROJECT}/suggest"
 TEXT = b"text=zq7marker+lifeboat"
@@ -175,7 +175,7 @@ def lengths(rng: random.Random, known: Known) -> Sent:  # noqa: ARG001
             (b"Transfer-Encoding: chunked\r\n", b"1\r\na\r\n" * 3_000 + b"0\r\n\r\n"),
             (b"Transfer-Encoding: chunked\r\n", b"0\r\nX-A: b\r\n" + b"X-B: c\r\n" * 500 + b"\r\n"),
         )
-    )  # fmt: skip
+    )
     kind = f"Content-Type: {rng.choice((FORM, JSON))}\r\n".encode()
     data = f"POST {SUGGEST} HTTP/1.1\r\n".encode() + HOST + kind + given[0] + b"\r\n" + given[1]
     return Sent(data, "POST", SUGGEST, OPEN, way="half-closed", is_http=False)
@@ -197,11 +197,15 @@ def gone_away(rng: random.Random, known: Known) -> Sent:
             (SUGGEST, FORM, TEXT * rng.choice((1, 50))),
             (f"/api/models/{PROJECT}/tag", JSON, b'{"text": "zq7marker lifeboat"}'),
             (f"/api/models/{PROJECT}/decisions/export", JSON, b""),
-            ("/api/text", "multipart/form-data; boundary=x", b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nzq7marker\r\n--x--'),
+            (
+                "/api/text",
+                "multipart/form-data; boundary=x",
+                b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nzq7marker\r\n--x--',
+            ),
         )
-    )  # fmt: skip
+    )
     method = "GET" if target.endswith("export") else "POST"
     whole = sent(rng, known, method, target, [("Content-Type", kind)], body)
     n = len(whole.data) if rng.random() < 0.4 else rng.randrange(len(whole.data))
-    way = rng.choice(("cut", "half-closed"))
+    way: Way = "cut" if rng.random() < 0.5 else "half-closed"
     return Sent(whole.data[:n], method, target, whole.server, way=way, is_http=False)

@@ -25,12 +25,12 @@ TYPES = (
 )
 RELATIONS = (
     '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type='
-    '"http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/>%s'
+    '"http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/>'
+    "%s"
     "</Relationships>"
 )
-LAUGHS = "<!DOCTYPE d [<!ENTITY a0 'ha ha ha ha '>%s]>" % "".join(
-    f"<!ENTITY a{i} '{f'&a{i - 1};' * 10}'>" for i in range(1, 11)
-)
+TENFOLD = "".join(f"<!ENTITY a{i} '{f'&a{i - 1};' * 10}'>" for i in range(1, 11))
+LAUGHS = f"<!DOCTYPE d [<!ENTITY a0 'ha ha ha ha '>{TENFOLD}]>"
 
 
 def files(rng: random.Random, known: Known) -> Sent:
@@ -48,27 +48,34 @@ def files(rng: random.Random, known: Known) -> Sent:
             ("", text(rng).replace("<", "").replace("&", "")),
         )
     )
-    relation = f'<Relationship Id="r2" Type="x" Target="{rng.choice((away, here, "../../../etc/passwd"))}" TargetMode="External"/>'
+    elsewhere = rng.choice((away, here, "../../../etc/passwd"))
+    relation = f'<Relationship Id="r2" Type="x" Target="{elsewhere}" TargetMode="External"/>'
     name, data = rng.choice(
         (
             ("a.docx", docx(document(*xml), RELATIONS % rng.choice(("", relation)))),
             ("a.docx", docx(document(*xml), RELATIONS % "", extra={"../../../../tmp/zq7marker": b"x", "/etc/x": b"y"})),
             ("a.docx", with_noise(rng, docx(document("", "x"), RELATIONS % ""))),
-            ("a.pdf", pdf(rng.choice((b"BT /F1 9 Tf (zq7marker boats) Tj ET", b"q " * 5_000, rng.randbytes(300))), away)),
+            (
+                "a.pdf",
+                pdf(rng.choice((b"BT /F1 9 Tf (zq7marker boats) Tj ET", b"q " * 5_000, rng.randbytes(300))), away),
+            ),
             ("a.pdf", with_noise(rng, pdf(b"BT /F1 9 Tf (zq7marker) Tj ET", away))),
             ("a.pdf", b"%PDF-1.7\n" + rng.randbytes(500)),
             ("a.txt", rng.randbytes(200)),
             ("a.txt", text(rng).encode("utf-8", "surrogatepass")),
             ("a.md", b"---\n" + b"a: &a [*a]\n" * 50 + b"---\n# zq7marker"),
-            (rng.choice(("a.html", "a.odt", "a.epub", "a.exe", "a", ".docx", "a.docx\0.txt", "a.PDF ")), docx(document(*xml), RELATIONS % "")),
+            (
+                rng.choice(("a.html", "a.odt", "a.epub", "a.exe", "a", ".docx", "a.docx\0.txt", "a.PDF ")),
+                docx(document(*xml), RELATIONS % ""),
+            ),
         )
-    )  # fmt: skip
+    )
     return uploaded(rng, known, name, data)
 
 
 def bombs(rng: random.Random, known: Known) -> Sent:
     """Archives and streams that unpack to far more than they are."""
-    return uploaded(rng, known, *_bomb(rng.randrange(7)), way="fresh")
+    return uploaded(rng, known, *_bomb(6 if rng.random() < 0.05 else rng.randrange(6)), way="fresh")
 
 
 def addresses(rng: random.Random, known: Known) -> Sent:
@@ -82,15 +89,27 @@ def addresses(rng: random.Random, known: Known) -> Sent:
         (
             (f"/v1/projects/{PROJECT}/suggest", FORM, f"text={address}&url={address}&metadata_url={address}"),
             (f"/api/models/{PROJECT}/tag", JSON, f'{{"text": "{address}", "url": "{address}"}}'),
-            (f"/api/models/{PROJECT}/tag", JSON, f'{{"text": "{address}", "only": ["{address}"], "schemes": ["{address}"]}}'),
+            (
+                f"/api/models/{PROJECT}/tag",
+                JSON,
+                f'{{"text": "{address}", "only": ["{address}"], "schemes": ["{address}"]}}',
+            ),
             ("/api/text", FORM, f"url={address}"),
             ("/api/text", JSON, f'{{"url": "{address}"}}'),
             ("/api/jobs", JSON, f'{{"kind": "fit", "project": "x", "data": "{address}"}}'),
-            ("/api/jobs", JSON, f'{{"kind": "evaluate", "project": "{PROJECT}", "data": "{address}", "split": "--{address}"}}'),
+            (
+                "/api/jobs",
+                JSON,
+                f'{{"kind": "evaluate", "project": "{PROJECT}", "data": "{address}", "split": "--{address}"}}',
+            ),
             (f"/v1/projects/{PROJECT}/learn", JSON, f'[{{"text": "{address}", "subjects": [{{"uri": "{address}"}}]}}]'),
-            (f"/v1/projects/{PROJECT}/reconcile", JSON, f'{{"queries": {{"q": {{"query": "{address}", "type": "{address}"}}}}}}'),
+            (
+                f"/v1/projects/{PROJECT}/reconcile",
+                JSON,
+                f'{{"queries": {{"q": {{"query": "{address}", "type": "{address}"}}}}}}',
+            ),
         )
-    )  # fmt: skip
+    )
     return sent(rng, known, "POST", target, [("Content-Type", kind), ("Referer", address)], body.encode())
 
 
@@ -103,7 +122,8 @@ def uploaded(rng: random.Random, known: Known, name: str, data: bytes, **more: o
 
 
 def document(opening: str, content: str) -> bytes:
-    return f"<?xml version='1.0'?>{opening}<w:document {W}><w:body><w:p><w:r><w:t>{content}</w:t></w:r></w:p></w:body></w:document>".encode("utf-8", "replace")  # fmt: skip
+    body = f"<w:body><w:p><w:r><w:t>{content}</w:t></w:r></w:p></w:body>"
+    return f"<?xml version='1.0'?>{opening}<w:document {W}>{body}</w:document>".encode("utf-8", "replace")
 
 
 def docx(body: bytes, relations: str, extra: dict[str, bytes] | None = None, *, times: int = 1) -> bytes:
@@ -135,7 +155,10 @@ def pdf(content: bytes, address: str = "", *, filters: str = "", n_pages: int = 
         places.append(len(found))
         found += b"%d 0 obj\n%s\nendobj\n" % (number, one)
     table = b"".join(b"%010d 00000 n \n" % place for place in places)
-    return found + b"xref\n0 6\n0000000000 65535 f \n%strailer << /Size 6 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (table, len(found))  # fmt: skip
+    return found + b"xref\n0 6\n0000000000 65535 f \n%strailer << /Size 6 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (
+        table,
+        len(found),
+    )
 
 
 @cache

@@ -30,9 +30,9 @@ class Schemas:
     def __init__(self, documents: dict[str, dict[str, Any]], seed: int) -> None:
         self._seed = seed
         self._kinds = [
-            (prefix, result.ok(), mode)
+            (prefix, operation, mode)
             for prefix, document in documents.items()
-            for result in schemathesis.openapi.from_dict(document).get_all_operations()
+            for operation in _operations(document)
             for mode in GenerationMode
         ]
         self._examples = lru_cache(maxsize=4)(self._made)
@@ -52,6 +52,11 @@ class Schemas:
             except Unsatisfiable:
                 continue
         raise RuntimeError(f"schemathesis has no example of {operation.label}")
+
+
+def _operations(document: dict[str, Any]) -> list[Any]:
+    results: Any = schemathesis.openapi.from_dict(document).get_all_operations()
+    return [result.ok() for result in results]
 
 
 def _drawn(strategy: Any, seed: str) -> list[Any]:

@@ -71,7 +71,7 @@ class Watched:
         process = Path(f"/proc/{self._process.pid}")
         status = _status(process)
         found = (status["VmRSS"] / 1024, status["VmHWM"] / 1024, status["Threads"])
-        return Numbers(*found, files=len(os.listdir(process / "fd")))
+        return Numbers(*found, files=sum(1 for _ in (process / "fd").iterdir()))
 
     def finds(self, most_mb: float) -> list[str]:
         """What is not as it was, once nobody is connected."""
@@ -131,11 +131,12 @@ class Watched:
 
     def _told_port(self) -> int:
         assert self._process.stdout is not None
+        port = 0
         for line in self._process.stdout:
-            if line.startswith(b"projects"):
-                return port
             if found := re.match(rb"page\s+http://[\d.]+:(\d+)/", line):
                 port = int(found[1])
+            if line.startswith(b"projects"):  # the last that it says
+                return port
         raise RuntimeError(f"no server: {self._log.read_text(encoding='utf-8')}")
 
     def _wait_until_it_listens(self) -> None:
@@ -187,7 +188,7 @@ def started(folder: Path) -> Iterator[Servers]:
     folder = folder.resolve()
     train, dev, _ = sample_splits()
     _fit(folder / "model", train, dev)
-    keys = {scope: add_key(folder / "keys.json", scope, [scope]) for scope in SCOPES}
+    keys: dict[str, str] = {scope: add_key(folder / "keys.json", scope, [scope]) for scope in SCOPES}
     keys["all"] = add_key(folder / "keys.json", "all", list(SCOPES))
     config, data, secret = folder / "projects.toml", folder / "data", folder / "secret.txt"
     data.mkdir()

@@ -1,4 +1,4 @@
-"""Hostile values: texts, numbers and JSON that programs stumble over; and requests that carry them, with or without keys."""
+"""Hostile values: texts, numbers and JSON that programs stumble over; and requests that carry them."""
 
 from __future__ import annotations
 
@@ -123,15 +123,32 @@ def json_requests(rng: random.Random, known: Known) -> tuple[str, Any]:
     own, label = project(rng), rng.choice(known.labels)
     document = {"text": text(rng), "document_id": "a", "metadata": {"title": text(rng)[:80]}}
     tag = {
-        "text": text(rng), "title": text(rng)[:100], "k": rng.choice((1, 10, 1_000)), "threshold": rng.random(),
-        "best": rng.random() < 0.5, "explain": rng.random() < 0.3, "new_labels": "group", "language": "",
-        "broader": rng.random() < 0.3, "only": [label], "exclude": [], "below": [], "types": [], "schemes": [],
-    }  # fmt: skip
+        "text": text(rng),
+        "title": text(rng)[:100],
+        "k": rng.choice((1, 10, 1_000)),
+        "threshold": rng.random(),
+        "best": rng.random() < 0.5,
+        "explain": rng.random() < 0.3,
+        "new_labels": "group",
+        "language": "",
+        "broader": rng.random() < 0.3,
+        "only": [label],
+        "exclude": [],
+        "below": [],
+        "types": [],
+        "schemes": [],
+    }
     decision = {
-        "text": text(rng), "title": text(rng)[:100], "document_id": "d", "accepted": [label], "rejected": [],
-        "added": [rng.choice(known.labels)], "complete": rng.random() < 0.9, "by": text(rng)[:50],
+        "text": text(rng),
+        "title": text(rng)[:100],
+        "document_id": "d",
+        "accepted": [label],
+        "rejected": [],
+        "added": [rng.choice(known.labels)],
+        "complete": rng.random() < 0.9,
+        "by": text(rng)[:50],
         "key": str(rng.randrange(1_000)),
-    }  # fmt: skip
+    }
     new = {"id": f"{MARKER}-{rng.randrange(1_000)}", "name": text(rng)[:80], "alternatives": [], "parents": [label]}
     requests: list[tuple[str, Any]] = [
         (f"/v1/projects/{own}/suggest", {"text": text(rng), "limit": 5, "threshold": 0.1, "language": ""}),
@@ -154,7 +171,15 @@ def json_requests(rng: random.Random, known: Known) -> tuple[str, Any]:
     return rng.choice(requests)
 
 
-def sent(rng: random.Random, known: Known, method: str, target: str, headers: Headers = (), body: bytes | None = None, **more: Any) -> Sent:  # fmt: skip
+def sent(
+    rng: random.Random,
+    known: Known,
+    method: str,
+    target: str,
+    headers: Headers = (),
+    body: bytes | None = None,
+    **more: Any,
+) -> Sent:
     """To one of the servers, with a key that opens all."""
     server = rng.choice((OPEN, KEYED))
     if server == KEYED:

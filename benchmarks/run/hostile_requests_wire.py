@@ -166,7 +166,8 @@ class Client:
             finally:
                 connection.close(rudely=sent.way == "cut")
         place = (sent.server, sent.source)
-        connection = self._open.pop(place, None) or Connection(self._ports[sent.server], sent.source)
+        is_kept = place in self._open
+        connection = self._open.pop(place) if is_kept else Connection(self._ports[sent.server], sent.source)
         was_used = connection.n_sent > 0
         try:
             found = self._exchange(connection, sent)

@@ -132,7 +132,7 @@ def _statuses(found: dict[str, int]) -> str:
 PAGE = Page(
     module="hostile",
     title="Hostile trials",
-    about="Models, data and requests that mean harm, writers that are killed: how many were tried, what happened, what it costs.",
+    about="Models, data and requests that mean harm, writers that are killed: what was tried, what happened, the cost.",
     runs=("hostile", "hostile_writers", "hostile_requests", "checking"),
     sections=(trials_section, requests_section, changed_section, checking_section),
 )
