@@ -16,6 +16,7 @@ from everylabel.web.access import needs
 from everylabel.web.annif import detect
 from everylabel.web.annif_models import LanguageQuestion, LanguageScores
 from everylabel.web.api_decisions import router as decisions
+from everylabel.web.api_jobs import report_file
 from everylabel.web.api_jobs import router as jobs
 from everylabel.web.api_labels import router as labels
 from everylabel.web.bodies import MULTIPART, content_type, read_json, read_multipart
@@ -111,6 +112,8 @@ def model(serving: ServingOf, server: ServerOf) -> shapes.ModelDetails:
         versions=serving.versions.history(),
         learned=tagger.learned_ if tagger else 0,
         refit_due=refit_due(tagger) if tagger else "",
+        has_report=report_file(server, serving).is_file(),
+        examples=list(serving.project.examples),
         decisions=counts,
     )
 
@@ -141,7 +144,7 @@ async def tag(request: Request, serving: ServingOf, server: ServerOf) -> shapes.
 
 @router.post("/text", dependencies=READ, responses=problems(415), openapi_extra=FILE)
 async def text(request: Request, server: ServerOf) -> shapes.TextOfFile:
-    """The text of a file: .txt, .md, .pdf, .docx, as the field `file` of a form in parts."""
+    """The text of a file: .txt, .md, .html, .epub, .pdf, .docx, .odt, as the field `file` of a form in parts."""
     found, _ = content_type(request)
     if found != MULTIPART:
         raise Problem(415, f"the body is {found[:80]!r}, expected {MULTIPART} with a field named file")
@@ -173,6 +176,7 @@ def _info(server: Server, serving: Serving) -> shapes.ModelInfo:
     return shapes.ModelInfo(
         id=project.id,
         name=project.title,
+        vocab=project.vocabulary,
         language=known[0],
         languages=known,
         access=project.access,

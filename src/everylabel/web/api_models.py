@@ -80,6 +80,7 @@ class TagLabel(BaseModel):
     notation: str | None
     probability: float | None = None
     band: str | None = None
+    path: list[str] | None = Field(None, description="Names of the labels above it, from the top.")
     evidence: list[EvidenceItem] | None = None
 
 
@@ -97,6 +98,7 @@ class TagResponse(BaseModel):
 class ModelInfo(BaseModel):
     id: str
     name: str
+    vocab: str = Field(description="An id of the vocabulary.")
     language: str
     languages: list[str]
     access: str
@@ -117,6 +119,8 @@ class ModelDetails(ModelInfo):
     versions: list[dict[str, Any]]
     learned: int = Field(description="Documents that were learned since the fit.")
     refit_due: str = Field(description="Why a full fit is due; empty: it is not.")
+    has_report: bool = Field(description="Whether a job has written a report.")
+    examples: list[str] = Field(description="Texts to try it with; a first line of several is a title.")
     decisions: dict[str, int] | None = Field(description="How many; null: the database is away.")
 
 

@@ -1,34 +1,50 @@
-"""Pages: a small one to try a model, and the interactive documentation of both interfaces. Files of ours alone."""
+"""Pages: one for people, and the interactive documentation of both interfaces. Files of ours alone, in one folder."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from fastapi import APIRouter
-from fastapi.responses import FileResponse
+from fastapi import APIRouter, Request
+from fastapi.responses import FileResponse, Response
+
+from everylabel.web.problems import Problem
 
 STATIC = Path(__file__).parent / "static"
-HOUR = {"Cache-Control": "max-age=3600"}
-FILES = {"page.js": "text/javascript", "docs.js": "text/javascript", "style.css": "text/css"}
+FRESH = {"Cache-Control": "no-cache"}  # asked about each time: modules of two versions never mix
+KINDS = {
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+}
+FILES = {file.name: KINDS[file.suffix] for file in STATIC.iterdir() if file.suffix in KINDS}
 router = APIRouter(include_in_schema=False)
 
 
 @router.get("/")
-def page() -> FileResponse:
-    return FileResponse(STATIC / "index.html", media_type="text/html")
+def page(request: Request) -> Response:
+    return _sent(request, "index.html")
 
 
 @router.get("/v1/ui/")
 @router.get("/api/ui/")
-def documentation() -> FileResponse:
-    return FileResponse(STATIC / "docs.html", media_type="text/html")
+def documentation(request: Request) -> Response:
+    return _sent(request, "docs.html")
 
 
-def _add(name: str, media_type: str) -> None:
-    @router.get(f"/static/{name}")
-    def file() -> FileResponse:
-        return FileResponse(STATIC / name, media_type=media_type, headers=HOUR)
+@router.get("/static/{name}")
+def file(request: Request, name: str) -> Response:
+    """Only names that the folder had at the start: no path can lead out of it."""
+    if name not in FILES:
+        raise Problem(404, f"there is no file {name[:80]!r}")
+    return _sent(request, name)
 
 
-for _name, _media_type in FILES.items():
-    _add(_name, _media_type)
+def _sent(request: Request, name: str) -> Response:
+    path = STATIC / name
+    found = FileResponse(path, media_type=FILES[name], headers=FRESH, stat_result=path.stat())
+    etag = found.headers["etag"]
+    if request.headers.get("if-none-match") == etag:
+        return Response(status_code=304, headers={**FRESH, "ETag": etag})
+    return found

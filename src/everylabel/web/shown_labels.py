@@ -11,6 +11,8 @@ from everylabel.data.label import is_uri
 from everylabel.data.labels import LabelSet
 from everylabel.methods.base import Method
 
+DEEPEST = 12  # labels above one that are shown
+
 
 class ShownLabel(NamedTuple):
     id: str
@@ -57,6 +59,16 @@ def broader_of(labels: LabelSet, at: int) -> list[int]:
 
 def narrower_of(labels: LabelSet, at: int) -> list[int]:
     return [int(place) for place in labels.children[at].indices]
+
+
+def path_to(labels: LabelSet, at: int, language: str) -> list[str]:
+    """Names of the labels above, from the top; along the first of several. A vocabulary may go round in circles."""
+    above: list[int] = []
+    here = broader_of(labels, at)
+    while here and here[0] not in (at, *above) and len(above) < DEEPEST:
+        above.append(here[0])
+        here = broader_of(labels, here[0])
+    return [labels.name_in(place, language) for place in reversed(above)]
 
 
 def keywords_of(model: Method, label_id: str) -> list[tuple[str, float]]:

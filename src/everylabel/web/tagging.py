@@ -11,7 +11,7 @@ from everylabel.data.dataset import Documents
 from everylabel.web.problems import Problem
 from everylabel.web.server import Server
 from everylabel.web.serving import Loaded, Serving
-from everylabel.web.shown_labels import languages_of
+from everylabel.web.shown_labels import languages_of, path_to
 from everylabel.workflow.selection import Selection
 from everylabel.workflow.tag import Cut, NewLabels, suggest
 
@@ -90,10 +90,20 @@ def _tagged(serving: Serving, asked: Asked, texts: list[Text]) -> list[Tagged]:
         language=asked.language or languages(serving, loaded)[0],
         transforms=project.transforms,
     )
-    return [Tagged(_completed(one.labels), _completed(one.new_labels), loaded.version) for one in found]
+    language = (asked.language or languages(serving, loaded)[0]) if asked.explain else None
+    return [
+        Tagged(_completed(loaded, one.labels, language), _completed(loaded, one.new_labels, language), loaded.version)
+        for one in found
+    ]
 
 
-def _completed(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _completed(loaded: Loaded, found: list[dict[str, Any]], language: str | None) -> list[dict[str, Any]]:
     """Each with an address, which is its id where `suggest` knows none (see shown_labels.uri_of), and a notation, which
-    may be none. Nothing is looked up: this holds for every label of every answer."""
-    return [{"notation": None, "uri": one["id"], **one} for one in found]
+    may be none; with a language, also with the names above it. Without one nothing is looked up: this holds for every
+    label of every answer."""
+    completed = [{"notation": None, "uri": one["id"], **one} for one in found]
+    if language is not None:
+        labels = loaded.model.labels_
+        for one in completed:
+            one["path"] = path_to(labels, labels.index[one["id"]], language)
+    return completed

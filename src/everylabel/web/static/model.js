@@ -1,0 +1,100 @@
+// A page about the model: what it knows, what it learned from people, how it was made, and what became of it.
+import { ask } from "./api.js";
+import { el, fill, say } from "./dom.js";
+import { modelPath, session } from "./session.js";
+import { t, when } from "./words.js";
+
+const LOOK = 1500; // ms between two looks at a learning
+
+export async function modelView(main) {
+  const body = el("div", { "aria-busy": "true" }, el("p", { className: "quiet" }, t("busy")));
+  fill(main, el("div", { className: "page" }, el("h2", { tabIndex: -1 }, t("model.title")), body));
+  try {
+    const details = await ask(modelPath());
+    session.details = details;
+    const learning = await optional("/learn");
+    fill(body, ...shown(details, learning, () => modelView(main)));
+  } catch (error) {
+    fill(body, el("p", { className: "problem", role: "alert" }, error.message || t("away")));
+  }
+  body.setAttribute("aria-busy", "false");
+}
+
+// What a key may not see, or a database that is away, is left out.
+async function optional(path) {
+  try {
+    return await ask(modelPath(path));
+  } catch {
+    return null;
+  }
+}
+
+const table = (caption, head, rows) =>
+  el("div", { className: "scroll", tabIndex: 0, role: "group", "aria-label": caption },
+    el("table", {}, el("caption", {}, caption),
+      head ? el("thead", {}, el("tr", {}, head.map((one) => el("th", { scope: "col" }, one)))) : null,
+      el("tbody", {}, rows.map(([first, ...rest]) => el("tr", {}, el("th", { scope: "row" }, first), rest.map((one) => el("td", {}, one)))))));
+
+function shown(details, learning, again) {
+  const number = (value) => t("number", { value });
+  const facts = [
+    [t("model.name"), details.name],
+    [t("model.labels"), number(details.labels)],
+    [t("model.documents"), number(details.documents)],
+    [t("model.version"), number(details.version)],
+    [t("model.since"), when(details.since)],
+    [t("model.modified"), when(details.modified)],
+    [t("model.learned"), number(details.learned)],
+    [t("model.due"), details.refit_due || t("model.due.no")],
+    ...(details.refused ? [[t("model.refused"), details.refused]] : []),
+  ];
+  const counts = details.decisions && Object.entries(details.decisions).map(([name, n]) => [t(`count.${name}`), number(n)]);
+  return [
+    table(t("model.facts"), null, facts),
+    counts ? table(t("model.decisions"), null, counts) : el("p", { className: "quiet" }, t("model.no.store")),
+    learning ? learningPart(details, learning, again) : null,
+    details.has_report ? el("p", {}, el("a", { href: `api/${modelPath("/report")}` }, t("model.report"))) : null,
+    details.plan.length ? [el("h3", {}, t("model.plan")), el("pre", { tabIndex: 0 }, details.plan.join("\n"))] : null,
+    details.history.length ? table(t("model.history"), [t("when"), t("what"), t("about")], details.history.map(event)) : null,
+    details.versions.length ? table(t("model.versions"), [t("when"), t("what"), t("about")], details.versions.map(event)) : null,
+  ].flat();
+}
+
+function event({ when: at, at: also, what, change, version, ...rest }) {
+  const about = Object.entries(rest)
+    .filter(([, value]) => value !== null && typeof value !== "object")
+    .map(([name, value]) => `${name} ${typeof value === "number" ? t("number", { value }) : value}`);
+  return [when(at ?? also ?? ""), what ?? change ?? (version === undefined ? "" : `${version}`), about.join(", ")];
+}
+
+function learningPart(details, learning, again) {
+  const outcome = learning.last ? Object.entries(learning.last).filter(([, value]) => value !== null && typeof value !== "object") : [];
+  const learn = async () => {
+    try {
+      await ask(modelPath("/learn"), { method: "POST" });
+      say(t("learn.begun"));
+      await watch(again);
+    } catch (error) {
+      say(error.message);
+    }
+  };
+  const can = details.allow_learn && learning.waiting > 0 && learning.state === "idle";
+  return [
+    el("h3", {}, t("learn.title")),
+    el("p", {}, details.allow_learn ? t("learn.waiting", { n: learning.waiting }) : t("learn.off")),
+    details.allow_learn ? el("p", {}, el("button", { type: "button", "data-f": "learn", disabled: !can, onclick: learn }, t("learn.now"))) : null,
+    learning.error ? el("p", { className: "problem" }, learning.error) : null,
+    outcome.length ? table(t("learn.last"), null, outcome.map(([name, value]) => [name, `${value}`])) : null,
+  ];
+}
+
+async function watch(again) {
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK));
+    const found = await optional("/learn");
+    if (!location.hash.startsWith("#/model")) return;
+    if (!found || found.state === "idle") break;
+  }
+  say(t("learn.done"));
+  await again();
+}

@@ -1,0 +1,194 @@
+"""The review queue, the page about the model, exports; every view for everybody (axe-core), and how heavy it all is."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from urllib.request import urlopen
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+from tests.browser.conftest import TEXT, TITLE, Open, Site
+from tests.browser.test_tagging import LIFEBOATS, add
+
+from everylabel.web.pages import FILES, STATIC
+
+HEAVIEST = 60_000  # bytes of all files, compressed
+SLOWEST = 300  # ms until the first view on this machine; a busy one gets four times that
+
+
+def to_nothing(page: Page) -> None:
+    page.wait_for_selector(".examples button")
+
+
+def to_suggestions(page: Page) -> None:
+    to_nothing(page)
+    page.click(".examples button >> nth=0")
+    page.click(f"{LIFEBOATS} .accept")
+
+
+def to_combobox(page: Page) -> None:
+    to_suggestions(page)
+    page.fill("#add", "s")
+    page.wait_for_selector("[role=option]")
+
+
+def to_export(page: Page) -> None:
+    to_suggestions(page)
+    page.click(".export summary")
+
+
+def to_saved(page: Page) -> None:
+    to_suggestions(page)
+    page.click("button[data-f=save]")
+    expect(page.locator("#said")).to_contain_text("Saved with")
+    page.click(".saved summary")
+
+
+def to_help(page: Page) -> None:
+    to_nothing(page)
+    page.click("#help-open")
+
+
+def to_review(page: Page) -> None:
+    to_nothing(page)
+    page.click("#views a[href='#/review']")
+    page.click("details summary")
+    page.fill("#queue", "A lighthouse keeper.\n\nThe bread of a harbour town, and who baked it.")
+    page.click("details button")
+    expect(page.locator("ol.queue li")).to_have_count(2)
+
+
+def to_model(page: Page) -> None:
+    page.click("#views a[href='#/model']")
+    page.wait_for_selector("pre")
+
+
+def to_away(page: Page) -> None:
+    to_nothing(page)
+    page.route("**/api/**", lambda route: route.abort())
+    page.fill("#text", TEXT)
+    page.click("button[data-f=tag]")
+    page.wait_for_selector("#away:visible")
+
+
+VIEWS = [to_nothing, to_suggestions, to_combobox, to_export, to_saved, to_help, to_review, to_model, to_away]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+def test_axe_finds_nothing(open_page: Open, view: Callable[[Page], None], scheme: str, width: int) -> None:
+    page = open_page(width=width, color_scheme=scheme)
+    view(page)
+    found = Axe().run(page)
+    assert not found.response["violations"], found.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width  # nothing sticks out
+
+
+def test_the_queue_goes_from_one_document_to_the_next(page: Page, site: Site) -> None:
+    to_review(page)
+    page.click("ol.queue .name >> nth=0")
+    page.wait_for_selector(".suggestion")
+    first = page.locator(".read .body").inner_text()
+    page.keyboard.press("a")
+    page.keyboard.press("s")
+    expect(page.locator(".read .body")).not_to_have_text(first)
+    page.wait_for_selector(".suggestion")
+    page.keyboard.press("a")
+    page.keyboard.press("s")
+    expect(page.locator("main")).to_contain_text("Nothing waits for review")
+    assert len(site.decisions()) == 2
+
+
+def test_texts_for_the_queue_stay_while_somebody_looks_elsewhere(page: Page) -> None:
+    page.click("#views a[href='#/review']")
+    page.click("details summary")
+    page.fill("#queue", "Half a text")
+    page.click("#views a[href='#/model']")
+    page.click("#views a[href='#/review']")
+    assert page.input_value("#queue") == "Half a text"
+
+
+def test_a_document_leaves_the_queue(page: Page) -> None:
+    to_review(page)
+    page.click("ol.queue button.small >> nth=0")
+    expect(page.locator("ol.queue li")).to_have_count(1)
+
+
+def test_the_page_about_the_model_tells_what_was_saved_and_learns_it(page: Page) -> None:
+    to_saved(page)
+    to_model(page)
+    expect(page.locator("tr:has-text('Waiting to be learned') td")).to_have_text("1")
+    expect(page.locator("pre")).to_contain_text("252 labelled documents")
+    page.click("button[data-f=learn]")
+    expect(page.locator("#said")).to_have_text("Learning is over.", timeout=60_000)
+
+
+def exported(page: Page, kind: str) -> str:
+    page.select_option("#format", kind)
+    return page.input_value("#preview")
+
+
+def test_exports(page: Page) -> None:
+    to_export(page)
+    add(page, "local history")
+    score = float(page.locator(f"{LIFEBOATS} meter").get_attribute("value") or "nan")
+    today = datetime.now(UTC)
+    lines = exported(page, "marc").splitlines()
+    assert lines[0] == "=650  \\7$81\\p$aLifeboats$2harbour$0http://vocabulary.example/lifeboats"
+    assert lines[1] == f"=883  1\\$81\\p$aeverylabel$c{score:.4f}$d{today:%Y%m%d}"
+    assert lines[2].startswith("=650  \\7")
+    assert "$aLocal history$2harbour" in lines[2]
+    assert '<subfield code="a">Lifeboats</subfield>' in exported(page, "marcxml")
+    assert "dcterms:subject <http://vocabulary.example/lifeboats>" in exported(page, "turtle")
+    assert ",lifeboats,Lifeboats,623.88,http://vocabulary.example/lifeboats," in exported(page, "csv")
+    value = json.loads(exported(page, "json"))
+    assert (value["title"], value["vocabulary"], value["labels"][0]["id"]) == (TITLE, "harbour", "lifeboats")
+    assert "keywords = {Lifeboats, Local history}" in exported(page, "bibtex")
+    assert "KW  - Lifeboats" in exported(page, "ris").splitlines()
+    with page.expect_download() as download:
+        page.click(".export button >> nth=1")
+    assert download.value.suggested_filename == "tags.ris"
+    assert "KW  - Local history" in download.value.path().read_text("utf-8")
+
+
+def test_copying(page: Page) -> None:
+    to_export(page)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.click("ol.chosen button[title=Copy]")
+    expect(page.locator("#said")).to_have_text("Copied.")
+    assert page.evaluate("navigator.clipboard.readText()") == "Lifeboats"
+
+
+def test_nothing_of_other_hosts_and_nothing_inline(open_page: Open, site: Site) -> None:
+    asked: list[str] = []
+    page = open_page()
+    page.on("request", lambda request: asked.append(request.url))
+    page.reload()
+    to_suggestions(page)
+    assert asked
+    assert all(url.startswith(site.address) for url in asked)
+    with urlopen(site.address) as answer:
+        assert "'unsafe" not in answer.headers["content-security-policy"]
+
+
+def test_it_is_light_and_quick(page: Page) -> None:
+    assert sum(len(gzip.compress((STATIC / name).read_bytes())) for name in FILES) < HEAVIEST
+    took = page.evaluate("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd")
+    assert took < 4 * SLOWEST
+
+
+def test_catalogues_have_the_same_words() -> None:
+    found = {name: json.loads((STATIC / name).read_text("utf-8")) for name in FILES if name.startswith("words-")}
+    assert len(found) == 4
+    english = found["words-en.json"]
+    for words in found.values():
+        assert words.keys() == english.keys()
+        assert all(set_of_places(words[key]) == set_of_places(english[key]) for key in english)
+
+
+def set_of_places(text: str) -> set[str]:
+    return {part.partition("}")[0] for part in text.split("{")[1:]}
