@@ -1,7 +1,9 @@
-"""PDF and Word files to be read, written by hand or by the library that reads them."""
+"""Files to be read: PDF, Word, OpenDocument, EPUB; written by hand or by the library that reads them."""
 
 from __future__ import annotations
 
+import io
+import zipfile
 from pathlib import Path
 
 
@@ -43,3 +45,54 @@ def write_docx(file: Path, title: str, paragraphs: list[str], cells: list[str]) 
         for cell, text in zip(table.rows[0].cells, cells, strict=True):
             cell.text = text
     document.save(str(file))
+
+
+def write_odt(file: Path, title: str, paragraphs: list[str], cells: list[str]) -> None:
+    from odf.dc import Title
+    from odf.opendocument import OpenDocumentText
+    from odf.table import Table, TableCell, TableRow
+    from odf.text import P
+
+    document = OpenDocumentText()
+    if title:
+        document.meta.addElement(Title(text=title))
+    for paragraph in paragraphs:
+        document.text.addElement(P(text=paragraph))
+    if cells:
+        table, row = Table(name="t"), TableRow()
+        for text in cells:
+            cell = TableCell()
+            cell.addElement(P(text=text))
+            row.addElement(cell)
+        table.addElement(row)
+        document.text.addElement(table)
+    document.save(str(file))
+
+
+CONTAINER = (
+    '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+    '<rootfile full-path="OEBPS/book.opf"/></rootfiles></container>'
+)
+
+
+def epub(title: str, chapters: list[str], more: dict[str, str] | None = None) -> bytes:
+    """A book whose spine has the chapters in this order, and whose manifest in the other."""
+    numbered = list(enumerate(chapters))
+    items = "".join(
+        f'<item id="c{i}" href="text/c%20{i}.xhtml" media-type="application/xhtml+xml"/>' for i, _ in numbered[::-1]
+    )
+    spine = "".join(f'<itemref idref="c{i}"/>' for i, _ in numbered)
+    opf = (
+        '<package xmlns="http://www.idpf.org/2007/opf"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/">'
+        f"<dc:title>{title}</dc:title></metadata><manifest>{items}</manifest><spine>{spine}</spine></package>"
+    )
+    parts = {"META-INF/container.xml": CONTAINER, "OEBPS/book.opf": opf}
+    parts |= {
+        f"OEBPS/text/c {i}.xhtml": f"<html><head><title>x</title></head><body><p>{one}</p></body></html>"
+        for i, one in numbered
+    }
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as book:
+        for name, text in (parts | (more or {})).items():
+            book.writestr(name, text)
+    return packed.getvalue()

@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.data.documents import pdf, write_docx
+from tests.data.documents import epub, pdf, write_docx, write_odt
 from tests.listening import Recorder
 
 from everylabel.data import convert, detect_format, load_dataset, load_documents
-from everylabel.data.formats import reading
+from everylabel.data.formats import html_page, reading
 from everylabel.data.formats.files import markdown
 from everylabel.data.formats.reading import Reader
 from everylabel.errors import DataError
@@ -105,13 +105,73 @@ def test_titles_of_markdown(text: str, title: str, rest: str) -> None:
     assert markdown(text) == (title, rest)
 
 
+def test_open_document_texts(tmp_path: Path) -> None:
+    write_odt(tmp_path / "b.odt", "Bees and honey", ["A handbook.", "Of wax"], ["hive", "comb"])
+    found = load_documents(tmp_path / "b.odt")
+    assert (found.titles, found.texts) == (["Bees and honey"], ["A handbook.\nOf wax\nhive\ncomb"])
+
+
+def test_comments_and_deleted_text_are_no_text_of_an_open_document(tmp_path: Path) -> None:
+    from odf.office import Annotation
+    from odf.opendocument import OpenDocumentText
+    from odf.text import LineBreak, P, S, TrackedChanges
+
+    document = OpenDocumentText()
+    changes = TrackedChanges()
+    document.text.addElement(changes)
+    paragraph = P(text="Ships")
+    note = Annotation()
+    note.addElement(P(text="a comment"))
+    for one in (note, S(), LineBreak()):
+        paragraph.addElement(one)
+    paragraph.addText("at sea")
+    document.text.addElement(paragraph)
+    document.save(str(tmp_path / "x.odt"))
+    assert load_documents(tmp_path / "x.odt").texts == ["Ships \nat sea"]
+
+
+def test_a_book_is_read_in_the_order_of_its_spine(tmp_path: Path) -> None:
+    (tmp_path / "b.epub").write_bytes(epub("Lights &amp; ships", ["First", "Second<br/>line", "Third"]))
+    found = load_documents(tmp_path / "b.epub")
+    assert (found.titles, found.texts) == (["Lights & ships"], ["First\nSecond\nline\nThird"])
+
+
+@pytest.mark.parametrize(
+    ("page", "title", "text"),
+    [
+        (b"<title>A &amp; B</title><p>one <b>two</b>\n three</p><div>four</div>", "A & B", "one two three\nfour"),
+        (b"<h1>Heading</h1><p>text", "Heading", "Heading\ntext"),
+        (b"<body><script>no()</script><style>x{}</style><template>no</template>yes", "", "yes"),
+        (b"<head><title>T</title><meta charset=latin1><body>caf\xe9", "T", "caf\xe9"),
+        (b"caf\xe9", "", "caf\xe9"),
+        ("\ufeffgr\xfcn".encode(), "", "gr\xfcn"),
+        ("gr\xfcn".encode("utf-16"), "", "gr\xfcn"),
+        (b"<div hidden>no<div>no</div>no</div>yes<span style='display: none'>no</span>", "", "yes"),
+        (b"<ul><li hidden>no<li>yes</ul>", "", "yes"),
+        (b"<div><p hidden>no</div>yes", "", "yes"),
+        (b"<table><tr><td>a</td><td>b</td></tr></table>", "", "a\tb"),
+        (b"<pre>a  b\nc</pre><!-- no --><svg><title>no</title></svg>", "", "a  b\nc"),
+        (b"<p>1 &lt; 2 &nbsp;&eacute;", "", "1 < 2 \xe9"),
+    ],
+)
+def test_what_a_page_shows(page: bytes, title: str, text: str) -> None:
+    assert html_page.page(page) == (title, text)
+
+
+def test_web_pages_are_documents(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text("<title>Boats</title><p>of the sea")
+    (tmp_path / "b.HTM").write_text("<p>of the land")
+    found = load_documents(tmp_path)
+    assert (found.ids, found.titles) == (["a.html", "b.HTM"], ["Boats", ""])
+
+
 @pytest.mark.parametrize(("title", "kept"), [("Microsoft Word - Annual report", "Annual report"), ("untitled", "")])
 def test_titles_that_programs_write(tmp_path: Path, title: str, kept: str) -> None:
     (tmp_path / "x.pdf").write_bytes(pdf(["text"], title))
     assert load_documents(tmp_path / "x.pdf").titles == [kept]
 
 
-@pytest.mark.parametrize(("library", "name"), [("pypdf", "x.pdf"), ("docx", "x.docx")])
+@pytest.mark.parametrize(("library", "name"), [("pypdf", "x.pdf"), ("docx", "x.docx"), ("odf", "x.odt")])
 def test_a_missing_library_names_its_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str, name: str
 ) -> None:
@@ -139,6 +199,11 @@ def zipped(name: str, content: bytes) -> bytes:
     return packed.getvalue()
 
 
+LAUGHS = b"""<?xml version="1.0"?><!DOCTYPE a [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]><a>&b;</a>"""
+OUTSIDE = b"""<?xml version="1.0"?><!DOCTYPE a [<!ENTITY a SYSTEM "file:///etc/passwd">]><a>&a;</a>"""
+LOCK = """<encryption><EncryptedData><CipherData><CipherReference URI="OEBPS/text/c%200.xhtml"/></CipherData>
+</EncryptedData></encryption>"""
+
 HOSTILE: dict[str, Callable[[], bytes]] = {
     "empty.pdf": bytes,
     "noise.pdf": lambda: bytes(range(256)) * 20,
@@ -150,6 +215,18 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "noise.docx": lambda: bytes(range(256)) * 20,
     "other.docx": lambda: zipped("x.xml", b"<x/>"),
     "bomb.docx": lambda: zipped("word/document.xml", b" " * 400_000_000),
+    "empty.odt": bytes,
+    "other.odt": lambda: zipped("x.xml", b"<x/>"),
+    "bomb.odt": lambda: zipped("content.xml", b" " * 400_000_000),
+    "laughs.odt": lambda: zipped("content.xml", LAUGHS),
+    "empty.epub": bytes,
+    "other.epub": lambda: zipped("x.xml", b"<x/>"),
+    "bomb.epub": lambda: zipped("META-INF/container.xml", b" " * 400_000_000),
+    "laughs.epub": lambda: zipped("META-INF/container.xml", LAUGHS),
+    "outside.epub": lambda: zipped("META-INF/container.xml", OUTSIDE),
+    "locked.epub": lambda: epub("T", ["x"], {"META-INF/encryption.xml": LOCK}),
+    "empty.html": bytes,
+    "script.html": lambda: b"<script>alert('<p>x</p>')</script><style>p {}</style>",
 }
 
 
@@ -188,13 +265,23 @@ def test_a_reader_that_dies_is_one_error_and_no_end(tmp_path: Path, monkeypatch:
         reader.content(tmp_path / "x.pdf")
 
 
+def write_sample(file: Path) -> None:
+    if file.suffix in (".docx", ".odt"):
+        {".docx": write_docx, ".odt": write_odt}[file.suffix](file, "T", ["text"], ["a"])
+    else:
+        page = b"<html><head><title>T</title></head><body><p hidden>no<p>some text</body></html>"
+        file.write_bytes(
+            {".pdf": pdf(["some text"], "T"), ".epub": epub("T", ["some text"]), ".html": page}[file.suffix]
+        )
+
+
 @pytest.fixture(scope="module")
 def reader() -> Iterator[Reader]:
     with Reader(seconds=20) as made:
         yield made
 
 
-@pytest.mark.parametrize("suffix", [".pdf", ".docx"])
+@pytest.mark.parametrize("suffix", [".pdf", ".docx", ".odt", ".epub", ".html"])
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(at=st.floats(0, 1), piece=st.binary(max_size=8), cut=st.integers(0, 8))
 def test_damaged_files_are_read_or_refused(
@@ -202,13 +289,13 @@ def test_damaged_files_are_read_or_refused(
 ) -> None:
     whole = tmp_path / f"whole{suffix}"
     if not whole.exists():
-        write_docx(whole, "T", ["text"], ["a"]) if suffix == ".docx" else whole.write_bytes(pdf(["some text"], "T"))
+        write_sample(whole)
     content = whole.read_bytes()
     where = int(at * len(content))
     file = tmp_path / f"x{suffix}"
     file.write_bytes(content[:where] + piece + content[where + cut :])
     try:
-        problem = "" if reader.content(file).text else "nothing was read, and nothing said"
+        problem = "" if any(reader.content(file)) else "nothing was read, and nothing said"
     except ValueError as error:
         problem = str(error)
     assert re.fullmatch(r"|it .+; .+", problem)  # one line: what is wrong, and what to do

@@ -177,7 +177,7 @@ def test_the_documentation_is_ours_alone(client: TestClient) -> None:
         assert not [
             path for path, own in document["paths"].items() for one in own.values() if "422" in one["responses"]
         ]
-    for file in ("page.js", "docs.js", "style.css"):
+    for file in ("app.js", "docs.js", "style.css"):
         assert client.get(f"/static/{file}").status_code == 200
     problem(client.get("/static/../settings.py"), 404)
 

@@ -1,7 +1,7 @@
 """Annif's full-text folders: a `.txt` a document, its subjects in a `.tsv` (`<uri><TAB>name`) or `.key` (names only).
 
 The folder is one split, or has the folders `train`, `dev`, `test`. A document without a subject file is unlabelled.
-`.json` documents, one a file, are read as well; and so are `.md`, `.pdf` and `.docx`, which Annif does not know.
+`.json` documents, one a file, are read as well; and so are the other kinds of files.py, which Annif does not know.
 """
 
 from __future__ import annotations

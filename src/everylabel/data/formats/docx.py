@@ -5,7 +5,7 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
-MOST_BYTES = 300_000_000  # unpacked: far more than a book, far less than a bomb
+from everylabel.data.formats.packed import check_size
 
 
 def content(file: Path) -> tuple[str, str]:
@@ -16,9 +16,7 @@ def content(file: Path) -> tuple[str, str]:
 
     try:
         with zipfile.ZipFile(file) as packed:
-            size = sum(part.file_size for part in packed.infolist())
-        if size > MOST_BYTES:
-            raise ValueError(f"it unpacks to {size:,} bytes, more than {MOST_BYTES:,}; it is likely no text")
+            check_size(packed)
         document = docx.Document(str(file))
         title = document.core_properties.title or ""
         parts: list[str] = []

@@ -1,4 +1,4 @@
-"""Files as documents, one each: `.txt`, `.md`, `.pdf` and `.docx` (the last two need the extra `files`).
+"""Files as documents, one each: `.txt`, `.md`, `.html`, `.epub`, and with the extra `files` `.pdf`, `.docx`, `.odt`.
 
 A single file, or a folder with all that is below it; hidden files are left out. The id is the path inside the folder,
 the title that of the document, where it has one. There are no labels: a folder with subjects beside its texts is

@@ -160,7 +160,7 @@ def load_labelled(
         rows = limited(plain.read_file(source), source, str(path))
     else:
         module, source = open_source(path, options, bad, run)
-        rows = rows_of(module, source, own_split(module, path, split))
+        rows = rows_of(module, replace(source, labels=labels), own_split(module, path, split))
     for row in rows:
         gathered.add(row)
         truth.add(row.labels or [])
@@ -206,7 +206,7 @@ def load_documents(
 ) -> Documents:
     """Documents to be tagged: JSON lines, plain text (a document a line), a binary stream, or a data folder's split.
 
-    Also .md, .pdf and .docx files, a document each, and folders of such.
+    Also .md, .html, .epub, .pdf, .docx and .odt files, a document each, and folders of such.
     """
     bad = bad_rows if bad_rows is not None else BadRows(on_bad_row)
     gathered = GatheredDocuments()

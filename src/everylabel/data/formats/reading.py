@@ -1,4 +1,4 @@
-"""PDF and Word files, read in a process of its own: such a file can be made to take hours or all memory, or to crash.
+"""Files that are more than text, read in a process of its own: one can be made to take hours, all memory, or to crash.
 
 The parent asks by a line, the path as JSON, and gets a line: {"title", "text"}, or {"error"}. Where a file takes too
 long, the process is ended, and the next file gets another one. Starting one takes longer than reading a
@@ -21,8 +21,17 @@ from typing import NamedTuple, Self
 
 from everylabel.errors import DataError
 
-READERS = {".pdf": "pypdf", ".docx": "docx"}  # suffix: the library; our module is named like the suffix
-INSTALLED_AS = {"docx": "python-docx"}
+# Suffix: our module, and the library that it needs, if any beside the standard one.
+READERS: dict[str, tuple[str, str]] = {
+    ".pdf": ("pdf", "pypdf"),
+    ".docx": ("docx", "docx"),
+    ".odt": ("odt", "odf"),
+    ".epub": ("epub", ""),
+    ".html": ("html_page", ""),
+    ".htm": ("html_page", ""),
+    ".xhtml": ("html_page", ""),
+}
+INSTALLED_AS = {"docx": "python-docx", "odf": "odfpy"}
 MOST_SECONDS = 120.0  # a file
 MOST_MEMORY = 2 << 30
 
@@ -46,8 +55,8 @@ class Reader:
         self._end()
 
     def content(self, file: Path) -> Content:
-        library = READERS[file.suffix.lower()]
-        if find_spec(library) is None:
+        _, library = READERS[file.suffix.lower()]
+        if library and find_spec(library) is None:
             name = INSTALLED_AS.get(library, library)
             raise DataError(f"{file}: reading {file.suffix} needs {name}; pip install 'everylabel[files]'")
         answer = self._ask(file.resolve())
@@ -106,7 +115,7 @@ def _answers() -> None:
     for line in sys.stdin.buffer:
         file = Path(json.loads(line))
         try:
-            title, text = import_module(f"everylabel.data.formats.{file.suffix.lower()[1:]}").content(file)
+            title, text = import_module(f"everylabel.data.formats.{READERS[file.suffix.lower()][0]}").content(file)
             answer = {"title": _written(title), "text": _written(text)}
         except ValueError as error:
             answer = {"error": " ".join(str(error).split())}

@@ -10,17 +10,23 @@ from everylabel.data.formats import (
     annif,
     annif_folder,
     attentionxml,
+    bibtex,
     csv_file,
+    dublin_core,
     files,
     libmultilabel,
+    marc,
+    marcxml,
     native,
     parquet,
     pecos,
+    ris,
     vocabulary_alone,
     xmc_bow,
     xmc_raw,
     xmc_split,
 )
+from everylabel.data.formats.catalogue import Subjects, Tagging
 from everylabel.data.formats.layout import Layout, Options
 from everylabel.data.formats.lines import UTF16_MARKS
 from everylabel.data.formats.rows import Entry, Row, Source, Target, suffix_of
@@ -65,6 +71,13 @@ class WritableFile(Protocol):
     def write_file(self, target: Target, rows: Iterable[Row], /) -> None: ...
 
 
+@runtime_checkable
+class Catalogue(Format, Protocol):
+    """... and when it holds catalogue records, which can be written again with more subjects."""
+
+    def write_subjects(self, source: Source, target: Path, subjects: Subjects, tagging: Tagging, /) -> int: ...
+
+
 # The order is that of detection: the ones known by a peculiar file name or content come first, as the later ones
 # would take their files too (Annif's are .csv and .jsonl files, a bag of words is a .txt file, ...).
 MODULES: tuple[Format, ...] = (
@@ -73,6 +86,11 @@ MODULES: tuple[Format, ...] = (
     cast(Format, pecos),
     cast(Format, attentionxml),
     cast(Format, parquet),
+    cast(Format, marc),
+    cast(Format, marcxml),
+    cast(Format, ris),
+    cast(Format, bibtex),
+    cast(Format, dublin_core),
     cast(Format, vocabulary_alone),
     cast(Format, annif),
     cast(Format, native),

@@ -98,6 +98,7 @@ class Source:
     options: Options
     bad: BadRows
     run: Run = QUIET
+    labels: LabelSet | None = None  # the vocabulary that labels are to be found in, where it is known already
 
 
 class Target(NamedTuple):
