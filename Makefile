@@ -6,12 +6,13 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DATA ?= $(EVERYLABEL_DATA)
 
-.PHONY: help setup demo check test test-all dist dist-all bench clean
+.PHONY: help setup demo check test test-all test-browser dist dist-all bench clean
 
 help:
 	@echo "make demo      fit on the embedded sample, show results by band and the tags of new texts"
 	@echo "make test      ruff, mypy and the tests of every promise: a few minutes"
 	@echo "make test-all  the same with the long tests too"
+	@echo "make test-browser  the page in a real Chromium (apt-get install chromium)"
 	@echo "make dist      build wheel and sdist, and run the demo from each in a fresh environment, without extras"
 	@echo "make dist-all  the same with each extra: several GB, for a while"
 	@echo "make setup     make $(VENV) with the everylabel command in it (demo and test do this by themselves)"
@@ -55,7 +56,15 @@ test: setup check
 
 test-all: setup check
 	@echo "== pytest, with the long tests"
-	@$(PYTEST) -m ''
+	@$(PYTEST) -m 'not browser'
+
+# The page in a real browser. Where it may, it installs one; where not, it says how.
+test-browser: setup
+	@echo "== pytest, the page in Chromium"
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || test -n "$$EVERYLABEL_CHROMIUM" || \
+		{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || \
+		{ echo "test-browser needs Chromium: sudo apt-get install chromium, or EVERYLABEL_CHROMIUM=PATH"; exit 1; }
+	@OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n0 -m browser tests/browser
 
 # As others get it. The wheel is built from the sdist; setuptools is there, so that nothing is fetched for it.
 dist: setup

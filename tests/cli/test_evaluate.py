@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -224,3 +225,13 @@ def test_compare_as_json_is_a_line_a_method(run: Run, tmp_path: Path) -> None:
 def test_compare_refuses_bad_lists_before_it_starts(run: Run, data: Path, methods: str, code: int) -> None:
     result = run("compare", data, "--methods", methods)
     assert (result.exit_code, result.stdout) == (code, "")
+
+
+def test_results_are_written_into_the_card(run: Run, model: Path, data: Path, tmp_path: Path) -> None:
+    own = Path(shutil.copytree(model, tmp_path / "model"))
+    assert run("evaluate", own, data, "--card", "--quiet").exit_code == 0
+    assert "In percent, on 3 documents of" in (own / "README.md").read_text()
+    (own / "README.md").write_text("mine")
+    refused = run("evaluate", own, data, "--card", "--quiet")
+    assert (refused.exit_code, refused.stdout) == (4, "")
+    assert "stays as it is" in refused.stderr

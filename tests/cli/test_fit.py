@@ -48,7 +48,7 @@ def test_set_wins_over_the_file_which_wins_over_defaults(
     file = tmp_path / "settings.toml"
     file.write_text('method = "popularity"\nrandom_state = 5\n')
     assert run("fit", data, "--config", file, *given, "-o", tmp_path / "model").exit_code == 0
-    found = manifest(tmp_path / "model")
+    found: dict[str, Any] = manifest(tmp_path / "model")
     assert found["method"] == "popularity"
     assert found["config"]["random_state"] == expected
 

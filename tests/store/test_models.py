@@ -38,7 +38,7 @@ def test_settings_survive(tmp_path: Path) -> None:
 def test_saving_leaves_nothing_but_the_model(model: Path) -> None:
     fitted().save(model)
     assert [path.name for path in model.parent.iterdir()] == ["model"]
-    assert sorted(path.name for path in model.iterdir()) == ["arrays", "manifest.json", "plain.json"]
+    assert sorted(path.name for path in model.iterdir()) == ["README.md", "arrays", "manifest.json", "plain.json"]
     assert [path.name for path in (model / "arrays").iterdir()] == ["small.npy"]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
+from tests.data.documents import epub, write_odt
 from tests.web.conftest import TEXT, Serve
 from tests.web.test_annif import problem
 
@@ -232,6 +233,10 @@ def test_texts_of_files(client: TestClient, tmp_path: Path) -> None:
         return client.post("/api/text", files={"file": (name, data)})
 
     assert text("a.docx", (tmp_path / "a.docx").read_bytes()).json()["text"] == "A text about lighthouses"
+    write_odt(tmp_path / "a.odt", "Lights", ["of the coast"], [])
+    assert text("a.odt", (tmp_path / "a.odt").read_bytes()).json() == {"title": "Lights", "text": "of the coast"}
+    assert text("a.epub", epub("Lights", ["of the coast"])).json() == {"title": "Lights", "text": "of the coast"}
+    assert text("a.html", b"<title>Lights</title><p>of the coast").json()["title"] == "Lights"
     assert text("a.md", b"# Title\nbody").json() == {"title": "Title", "text": "body"}
     assert text("..\\..\\a.TXT", "grün".encode()).json()["text"] == "grün"
     assert "cannot be read as PDF" in problem(text("a.pdf", b"%PDF-1.4 nothing"), 400)["detail"]

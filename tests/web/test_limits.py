@@ -108,7 +108,7 @@ def test_what_nobody_expected_is_a_500_without_insides(
 
 
 def test_every_answer_has_the_headers(client: TestClient) -> None:
-    for path in ("/", "/v1/projects", "/v1/none", "/api/models", "/static/page.js"):
+    for path in ("/", "/v1/projects", "/v1/none", "/api/models", "/static/app.js"):
         headers = client.get(path).headers
         assert headers["x-content-type-options"] == "nosniff"
         assert "default-src 'none'" in headers["content-security-policy"]

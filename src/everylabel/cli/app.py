@@ -21,9 +21,12 @@ from everylabel.cli.inspect import inspect
 from everylabel.cli.keys import keys
 from everylabel.cli.labels import labels
 from everylabel.cli.learn import learn
+from everylabel.cli.mcp import mcp
 from everylabel.cli.methods import methods
 from everylabel.cli.optimize import optimize
 from everylabel.cli.plan import plan
+from everylabel.cli.pull import pull
+from everylabel.cli.push import push
 from everylabel.cli.refit import refit
 from everylabel.cli.report import report
 from everylabel.cli.sample import sample
@@ -59,7 +62,25 @@ def everylabel(
 
 
 FIRST_STEPS = (demo, sample, inspect, convert, methods)
-MODELS = (plan, fit, refit, tag, learn, info, check, history, evaluate, optimize, compare, report, curves, serve)
+MODELS = (
+    plan,
+    fit,
+    refit,
+    tag,
+    learn,
+    info,
+    check,
+    history,
+    evaluate,
+    optimize,
+    compare,
+    report,
+    curves,
+    serve,
+    mcp,
+    push,
+    pull,
+)
 for command in FIRST_STEPS + MODELS:
     app.command()(command)
 for group in (labels, decisions, keys):

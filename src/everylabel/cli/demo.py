@@ -134,6 +134,7 @@ def _print_next() -> None:
     this = Path(sys.argv[0])
     program = "everylabel" if found and Path(found).resolve() == this.resolve() else os.path.relpath(this)
     folder = f"{tempfile.gettempdir()}/everylabel-demo"
+    print(f"\nTo see it in a browser: {program} serve --demo, then open the address that it prints")
     print("\nNext, try:")
     for command in NEXT:
         print("  " + command.format(everylabel=program, folder=folder, text=ONE_MORE))

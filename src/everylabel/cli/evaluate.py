@@ -55,6 +55,9 @@ def evaluate(
             help="Write a table there (.csv, .tsv): each label's hits and misses by the top K (--f1-at).",
         ),
     ] = None,
+    card: Annotated[
+        bool, typer.Option("--card", help="Write the results by band into the model's card (README.md), too.")
+    ] = False,
     annif: Annotated[
         bool, typer.Option("--annif", help="Also the metrics of `annif eval`, by its names and definitions.")
     ] = False,
@@ -84,6 +87,7 @@ def evaluate(
     from everylabel.data import load_dataset
     from everylabel.metrics.propensity import constants
     from everylabel.store import load
+    from everylabel.workflow.card import check_card, write_results
     from everylabel.workflow.evaluate import Protocol, diagnostics_of
     from everylabel.workflow.evaluate import evaluate as evaluate_model
     from everylabel.workflow.per_label import check_table, write_table
@@ -98,6 +102,8 @@ def evaluate(
         ready_to_draw(plots)
     if per_label is not None:
         check_table(per_label)
+    if card:
+        check_card(model)
     with progress(quiet) as run:
         method = load(model)
         dataset = load_dataset(data, split, on_bad_row=on_bad_row, run=run, **layout.reading(transforms))
@@ -110,6 +116,8 @@ def evaluate(
         draw({method.name: result}, plots, quiet)
     if per_label is not None:
         write_table(scores_of_labels(result, method.labels_, k=decided, threshold=threshold), per_label)
+    if card:
+        write_results(model, method, scores, f"{dataset.name}, {split}")
     as_annif = result.annif(limit=annif_limit, threshold=threshold) if annif else {}
     if json:
         about = {

@@ -29,6 +29,6 @@ def history(model: Model, json: Json = False) -> None:
 
 def about(event: dict[str, Any]) -> str:
     """The numbers of an event, in words."""
-    numbers = {name: value for name, value in event.items() if name not in COLUMNS and not isinstance(value, dict)}
-    spoken = {name: f"{value:,}" if isinstance(value, (int, float)) else str(value) for name, value in numbers.items()}
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in spoken.items())
+    from everylabel.tagger.plan import spoken_event
+
+    return spoken_event(event, without=COLUMNS)

@@ -31,7 +31,14 @@ def serve(
     ] = None,
     *,
     config: Annotated[
-        Path | None, typer.Option("--config", "-c", metavar="FILE", help="Projects in TOML: see docs/server.md.")
+        Path | None,
+        typer.Option(
+            "--config", "-c", metavar="FILE", help="Projects in TOML: see docs/server.md; or Annif's .cfg or .toml."
+        ),
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option("--model", metavar="PROJECT=MODEL", help="With Annif's file: which model serves a project."),
     ] = None,
     host: Annotated[str, typer.Option("--host", help="Address to listen at; others than this machine need --keys.")] = (
         "127.0.0.1"
@@ -75,11 +82,14 @@ def serve(
     from everylabel.web.extra import require_server
 
     require_server()
+    from everylabel.web.annif_projects import Configured, configured_projects
     from everylabel.web.app import create_app
-    from everylabel.web.projects import distinct, projects_of, read_projects
+    from everylabel.web.projects import distinct, projects_of
     from everylabel.web.running import bound_socket, check_host, running
     from everylabel.web.settings import Settings
 
+    if model and config is None:
+        raise typer.BadParameter("it names projects of a file: give --config FILE", param_hint="--model")
     check_host(host, keys is not None)
     folder = state or _state_folder()
     settings = Settings(
@@ -92,7 +102,10 @@ def serve(
         allow_learn=allow_learn,
     )
     with closing(bound_socket(host, port)) as listening:  # a port that is taken is said before anything is loaded
-        projects = distinct([*(read_projects(config) if config else []), *projects_of(models or [])])
+        configured = configured_projects(config, _named_models(model)) if config else Configured([], [])
+        projects = distinct([*configured.projects, *projects_of(models or [])])
+        if configured.left_out and not quiet:
+            note(f"no model is named for: {', '.join(configured.left_out)}; --model PROJECT=MODEL serves one")
         projects += [_demo(folder, quiet)] if demo else []
         if not projects:
             raise ConfigError("there is nothing to serve; give a MODEL, --config FILE, or --demo")
@@ -100,6 +113,13 @@ def serve(
         _log(quiet)
         _tell(host, listening.getsockname()[1], projects, has_keys=keys is not None)
         running(app).run(sockets=[listening])
+
+
+def _named_models(given: list[str] | None) -> dict[str, Path]:
+    pairs = [one.partition("=") for one in given or ()]
+    if wrong := next((one for one in pairs if not one[0] or not one[2]), None):
+        raise typer.BadParameter(f"expected PROJECT=MODEL, got {''.join(wrong)!r}", param_hint="--model")
+    return {project: Path(folder) for project, _, folder in pairs}
 
 
 def _tell(host: str, port: int, projects: list[Project], *, has_keys: bool) -> None:
@@ -119,6 +139,7 @@ def _tell(host: str, port: int, projects: list[Project], *, has_keys: bool) -> N
 def _demo(state: Path, quiet: bool) -> Project:
     """The sample's tagger, fitted into the state folder the first time."""
     from everylabel.web.projects import Project
+    from everylabel.workflow.demo import example_texts
 
     path = state / "models" / DEMO
     if not (path / "manifest.json").is_file():
@@ -130,7 +151,14 @@ def _demo(state: Path, quiet: bool) -> Project:
         train, dev, _ = sample_splits()
         with progress(quiet) as run:
             Tagger().fit(train, dev, run=run).save(path)
-    return Project(id=DEMO, model=path, name="A catalogue of a harbour town (sample)", language="en", allow_learn=True)
+    return Project(
+        id=DEMO,
+        model=path,
+        name="A catalogue of a harbour town (sample)",
+        language="en",
+        allow_learn=True,
+        examples=example_texts(),
+    )
 
 
 def _state_folder() -> Path:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from everylabel.workflow.tag import Suggestions
 
 BATCH = 256
-WHOLE_ALREADY = (".md", ".pdf", ".docx")
+WHOLE_ALREADY = (".md", ".pdf", ".docx", ".odt", ".epub", ".html", ".htm", ".xhtml")
 
 
 @guarded
@@ -34,8 +35,8 @@ def tag(
         Path | None,
         typer.Argument(
             metavar="[FILE|-]",
-            help="JSON lines of documents, plain text (.txt: a line is a document), CSV, a .md, .pdf or .docx file, "
-            "a folder of such or of data; gzip too. Without FILE, or with -, the standard input.",
+            help="JSON lines of documents, plain text (.txt: a line is a document), CSV, a .md, .html, .epub, .pdf, "
+            ".docx or .odt file, a folder of such or of data; gzip too. Without FILE, or with -, the standard input.",
         ),
     ] = None,
     *,
@@ -74,6 +75,20 @@ def tag(
     transform: Transforms = None,
     layout: Layout,
     on_bad_row: OnBadRow = "error",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Of catalogue records (MARC, MARCXML, RIS, BibTeX, Dublin Core): the records with the labels as "
+            "subjects.",
+        ),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file that --output names.")] = False,
+    subject_source: Annotated[
+        str, typer.Option("--subject-source", metavar="CODE", help="With --output: MARC's code of the vocabulary ($2).")
+    ] = "local",
     quiet: Quiet = False,
 ) -> None:
     """Print the best labels of each text, best first.
@@ -81,6 +96,8 @@ def tag(
     Of a calibrated model (see `everylabel fit`) scores are probabilities; --threshold and --best take them for that.
 
     Example: echo "A history of lighthouses" | everylabel tag MODEL --k 5 --explain
+
+    Catalogue records: everylabel tag MODEL records.mrc --threshold 0.4 -o tagged.mrc --subject-source yso/eng
 
     Some labels alone: everylabel tag MODEL FILE --below animals --exclude tigers --exclude @unwanted.txt --lang fi
     """
@@ -104,25 +121,50 @@ def tag(
     if (cut.by_probability or broader) and method.calibration_ is None and not quiet:
         note(f"{model} is not calibrated: its scores are no probabilities, so the cut is a rough one")
     keywords = layout.reading(transforms)
+    found_in = partial(
+        suggest,
+        method,
+        cut=cut,
+        new_labels=new_labels,
+        explain=explain,
+        selection=selection,
+        broader=broader,
+        language=lang,
+        transforms=transforms,
+    )
+    if output is not None:
+        _write_records(source, output, found_in, overwrite, subject_source, on_bad_row, keywords, quiet)
+        return
     show = _print_lines if json or not is_terminal() else _print_tables
     with (
         progress(quiet or is_terminal()) as run,  # tables and bars would mix on one screen
         run.task("tagging") as advance,
     ):
         for documents in _batches(source, split, whole, on_bad_row, 1 if typing else BATCH, run, keywords):
-            found = suggest(
-                method,
-                documents,
-                cut,
-                new_labels,
-                explain=explain,
-                selection=selection,
-                broader=broader,
-                language=lang,
-                transforms=transforms,
-            )
-            show(documents, found)
+            show(documents, found_in(documents))
             advance(len(documents))
+
+
+def _write_records(
+    source: Path | None,
+    output: Path,
+    found_in: Callable[[Documents], list[Suggestions]],
+    overwrite: bool,
+    code: str,
+    on_bad_row: Literal["error", "skip"],
+    layout: Keywords,
+    quiet: bool,
+) -> None:
+    from everylabel.workflow.records import tag_records
+
+    if source is None or source.is_dir():
+        raise typer.BadParameter("give a file of catalogue records as FILE", param_hint="--output")
+    with progress(quiet) as run:
+        done = tag_records(
+            source, output, found_in, code=code, overwrite=overwrite, on_bad_row=on_bad_row, run=run, **layout
+        )
+    if not quiet:
+        note(f"wrote {output}: {done.n_subjects:,} subjects added to {done.n_records:,} records")
 
 
 def _batches(

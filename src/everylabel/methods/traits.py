@@ -148,6 +148,10 @@ class Described:
             return f"takes too much memory or time with more than {cls.traits.most_labels:,} labels"
         return ""
 
+    def card_parts(self) -> dict[str, list[str]]:
+        """Of a fitted one, for the model's card (store/card.py): lines by title, beside what all methods have."""
+        return {}
+
     @property
     def depth(self) -> int:
         """How many ranks are worth asking for, with these settings."""

@@ -5,6 +5,7 @@
     MODEL/arrays/HASH.npy       an array of 64 KB or more, named by its content: what occurs twice is stored once
     MODEL/arrays/small.npy      the smaller ones, one after the other
     MODEL/arrays/HASH.exact     an index of label vectors, or HASH.ann
+    MODEL/README.md             a card for people and model hubs (card.py); no part of the model
 
 The vocabulary is arrays as the rest. A model is written beside its final place and exchanged with what is there, so
 that a reader finds the old model or the new one, and an interrupted save leaves the old. Loading runs no code and

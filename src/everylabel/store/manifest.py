@@ -56,13 +56,18 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
         raise ModelError(f"{path / MANIFEST}: is damaged (its checksum differs); {RESTORE}")
     if not all(isinstance(manifest.get(name), kind) for name, kind in _PARTS.items()):
         raise ModelError(f"{path / MANIFEST}: is damaged (parts are missing); {RESTORE}")
-    strange = next((name for name in manifest["files"] if not _FILE.fullmatch(name)), None)
+    strange = next((name for name in manifest["files"] if not is_file_of_model(name)), None)
     if strange is not None or PLAIN not in manifest["files"]:
         raise ModelError(f"{path / MANIFEST}: lists {strange!r}, which no model has, or no {PLAIN}; fit again")
     wrong = wrong_part(manifest)
     if wrong:
         raise ModelError(f"{path}: the model's files do not fit together ({wrong}); fit it again")
     return manifest
+
+
+def is_file_of_model(name: str) -> bool:
+    """Whether a manifest may list it: nothing outside of the folder, no other kind of file."""
+    return _FILE.fullmatch(name) is not None
 
 
 def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from everylabel.errors import ModelError
 from everylabel.foreign import Ours
+from everylabel.store.card import CARD, is_card
 from everylabel.store.manifest import ARRAYS, FORMAT, MANIFEST, PLAIN, read_json
 
 _NAME = re.compile(rf"{re.escape(MANIFEST)}|{re.escape(PLAIN)}|{ARRAYS}/(small\.npy|[0-9a-f]{{24}}\.[a-z]+)")
@@ -31,14 +32,16 @@ def is_model(path: Path) -> bool:
 
 
 def names_in(path: Path) -> Ours:
-    """The names that a model has; of one of another version, those that it lists, too."""
+    """The names that a model has, its card if that is ours; of one of another version, those that it lists, too."""
     about = _read(path)
     listed = about.get("files") if about.get("format") != FORMAT else None
     files = frozenset(listed) if isinstance(listed, dict) else frozenset[str]()
     folders = {ARRAYS} | {str(folder) for file in files for folder in Path(file).parents}
 
     def ours(name: str, is_folder: bool) -> bool:
-        return name in folders if is_folder else name in files or _NAME.fullmatch(name) is not None
+        if is_folder:
+            return name in folders
+        return name in files or _NAME.fullmatch(name) is not None or (name == CARD and is_card(path / CARD))
 
     return ours
 

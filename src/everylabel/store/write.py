@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,7 @@ from everylabel.atomic import check_replaceable, replaced
 from everylabel.errors import ModelError
 from everylabel.leftovers import come_back
 from everylabel.store.arrays import ArrayWriter
+from everylabel.store.card import CARD, card_of, is_free, write_card
 from everylabel.store.known import knows, mark_of, remember
 from everylabel.store.lock import locked_to_save
 from everylabel.store.manifest import FORMAT, PLAIN, about, read_manifest, write_json, write_manifest
@@ -42,17 +45,26 @@ def save_method(method: Method, path: str | Path, *, overwrite: bool = True, lik
     """Write the model folder. An existing model is replaced (unless told not to); anything else there is left alone.
     `like`: a model folder to share files with, see `ArrayWriter`; of one that is not known nothing is taken.
 
-    What others have put into the folder of a model (`.git`, a README) is in the new one, too: see `foreign.py`. Waits
-    for those who have the folder `locked`. One pass over the bytes and a sha256 of them; memory: copies of those
-    arrays only that have gaps.
+    What others have put into the folder of a model (`.git`, a README) is in the new one, too: see `foreign.py`; without
+    a README of theirs there is a card of ours (card.py). Waits for those who have the folder `locked`. One pass over
+    the bytes and a sha256 of them; memory: copies of those arrays only that have gaps.
     """
+    with replacing(path, overwrite=overwrite) as (fresh, place):
+        _write(method, fresh, like if like is not None and knows(like) else None)
+        remember(mark_of(fresh, read_manifest(fresh)))
+        if is_free(place / CARD):
+            write_card(fresh / CARD, card_of(method, place / CARD))
+
+
+@contextmanager
+def replacing(path: str | Path, *, overwrite: bool = True) -> Iterator[tuple[Path, Path]]:
+    """An empty folder for the files of a model, which takes its place at the end, and that place, through links."""
     path = _ours(path, overwrite)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with locked_to_save(path), replaced(_ours(path, overwrite), names_in(path)) as fresh:
             fresh.mkdir()
-            _write(method, fresh, like if like is not None and knows(like) else None)
-            remember(mark_of(fresh, read_manifest(fresh)))
+            yield fresh, path
     except OSError as error:
         raise _unwritable(error, path) from None
 

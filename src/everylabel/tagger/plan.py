@@ -263,3 +263,12 @@ def spoken(seconds: float) -> str:
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     return f"{seconds / 60:.0f} min" if seconds < 5_400 else f"{seconds / 3600:.1f} h"
+
+
+def spoken_event(event: Mapping[str, Any], without: Collection[str] = ()) -> str:
+    """An event of a tagger's history, in words."""
+    told = {name: value for name, value in event.items() if not isinstance(value, dict) and name not in without}
+    first = " ".join(str(told.pop(name)) for name in ("when", "what") if name in told)
+    numbers = {name: f"{value:,}" if isinstance(value, (int, float)) else str(value) for name, value in told.items()}
+    rest = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in numbers.items())
+    return ": ".join(part for part in (first, rest) if part)

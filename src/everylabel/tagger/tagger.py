@@ -43,7 +43,7 @@ from everylabel.tagger.explain import Evidence, Training, beginnings, evidence
 from everylabel.tagger.job_cache import RankingsByRehearsal
 from everylabel.tagger.jobs import executor_of, jobs_of, joined, run_job
 from everylabel.tagger.order import DEPTH, MOST_NEW, ORDERS, Order, best_rare_weight, interleaved, only_new
-from everylabel.tagger.plan import Choice, Plan, choose_plan, seconds_of, spoken
+from everylabel.tagger.plan import Choice, Plan, choose_plan, seconds_of, spoken, spoken_event
 from everylabel.tagger.prior import Prior, prior_among, prior_of
 from everylabel.tagger.probability import rate_of_unseen
 from everylabel.tagger.rehearsal import Rehearsal, dev_of, labelled, n_held_out, rehearsals
@@ -161,6 +161,9 @@ class Tagger(Method):
     def history(self) -> list[dict[str, Any]]:
         """What changed when: the fit, labels that came and went, pairs that were learned."""
         return [dict(event) for event in self.model_.history_]
+
+    def card_parts(self) -> dict[str, list[str]]:
+        return {"Plan": self.plan_.lines(), "History": [spoken_event(event) for event in self.history_]}
 
     def noted(self, what: str, **about: Any) -> Self:
         """The same model, with an event more in its history."""

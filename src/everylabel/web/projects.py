@@ -8,6 +8,7 @@ access = "public"            # hidden: not listed; private: for keys with the sc
 allow_learn = true
 vocab = "yso"                # an id for the vocabulary, if projects share one
 transform = ["first=5000"]   # of texts before they are tagged (workflow/transform.py)
+examples = ["A text that the page offers to try"]
 [projects.yso-en.selection]  # labels that are suggested
 exclude_types = ["http://www.yso.fi/onto/yso-meta/Individual"]
 """
@@ -41,6 +42,7 @@ class Project:
     vocab: str = ""
     transform: tuple[str, ...] = ()
     selection: dict[str, Any] = field(default_factory=dict)
+    examples: tuple[str, ...] = ()  # texts to click on the page; a first line of several is a title
 
     def __post_init__(self) -> None:
         if not ID.fullmatch(self.id):
@@ -107,11 +109,12 @@ def _project(file: Path, project_id: str, values: Any) -> Project:
     for key, value in values.items():
         if key not in known:
             raise ConfigError(f"{file}: project {project_id} has no setting {key!r}; there are: {', '.join(known)}")
-        wanted = {"allow_learn": bool, "selection": dict, "transform": list}.get(key, str)
+        wanted = {"allow_learn": bool, "selection": dict, "transform": list, "examples": list}.get(key, str)
         if not isinstance(value, wanted):
             raise ConfigError(f"{file}: projects.{project_id}.{key} must be of type {wanted.__name__}; got {value!r}")
     path = file.parent / Path(values["model"]).expanduser()
-    return Project(id=project_id, **values | {"model": path, "transform": tuple(values.get("transform", ()))})
+    lists = {key: tuple(map(str, values.get(key, ()))) for key in ("transform", "examples")}
+    return Project(id=project_id, **values | {"model": path} | lists)
 
 
 def _id_of(name: str) -> str:

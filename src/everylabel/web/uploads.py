@@ -1,4 +1,4 @@
-"""Uploaded files as text: PDF and Word in a process of its own, with bounds of time and memory (formats/reading.py).
+"""Uploaded files as text: read in a process of its own, with bounds of time and memory (formats/reading.py).
 
 The file is written to a temporary folder under a name of ours; what its sender called it is only looked at for its end.
 One file is read at a time: each may take a core and 2 GB.

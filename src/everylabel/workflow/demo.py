@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from everylabel.tagger.tagger import Tagger
 
 MAIN = "nDCG@5"
+N_EXAMPLES = 3
 
 
 class SampleSplits(NamedTuple):
@@ -26,6 +27,13 @@ def sample_splits() -> SampleSplits:
     with tempfile.TemporaryDirectory() as folder:
         path = sample(Path(folder) / "sample")
         return SampleSplits(*(load_dataset(path, split) for split in SampleSplits._fields))
+
+
+def example_texts() -> tuple[str, ...]:
+    """Three documents that the demo has not seen, a title and a text each."""
+    documents = sample_splits().test.documents
+    places = range(0, len(documents), max(1, len(documents) // N_EXAMPLES))
+    return tuple(f"{documents.titles[at]}\n{documents.texts[at]}" for at in places)[:N_EXAMPLES]
 
 
 def beside_best_expert(tagger: Tagger, test: Dataset, *, run: Run = QUIET) -> dict[str, Evaluation]:
