@@ -112,6 +112,15 @@ def test_new_text_can_be_undone(tagged: Page) -> None:
     assert chosen(tagged) == ["Lifeboats"]
 
 
+def test_a_server_that_goes_while_the_page_loads_is_waited_for(page: Page) -> None:
+    page.route("**/words-*.json", lambda route: route.abort())
+    page.reload()
+    expect(page.locator("#away")).to_contain_text("The server does not answer")
+    page.unroute("**/words-*.json")
+    expect(page.locator(".examples button").first).to_be_visible()
+    expect(page.locator("#away")).to_be_hidden()
+
+
 def test_a_page_opened_while_the_server_is_away_begins_when_it_is_back(open_page: Open, site: Site) -> None:
     page = open_page()
     page.wait_for_selector(".examples button")

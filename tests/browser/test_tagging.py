@@ -210,3 +210,15 @@ def test_no_suggestions_are_said(page: Page) -> None:
     page.fill("#text", "…")
     page.click("button[data-f=tag]")
     expect(page.locator(".suggestions")).to_contain_text("No tag fits this text")
+
+
+@pytest.mark.parametrize("status", [400, 413, 500])
+def test_what_went_wrong_is_said_and_can_be_tried_again(page: Page, status: int) -> None:
+    page.route("**/tag", lambda route: route.fulfill(status=status, json={"detail": "why it is so"}))
+    page.fill("#text", TEXT)
+    page.click("button[data-f=tag]")
+    expect(page.locator(".suggestions [role=alert]")).to_have_text("why it is so")
+    page.unroute("**/tag")
+    page.keyboard.press("e")
+    page.press("#text", "Control+Enter")
+    expect(page.locator(LIFEBOATS)).to_be_visible()

@@ -148,7 +148,21 @@ function wire() {
   onOutbox(banner);
 }
 
-await speak(preferred());
+// Before the first words came there is nothing to say it with but these.
+async function firstWords() {
+  for (;;) {
+    try {
+      await speak(preferred());
+      return;
+    } catch {
+      byId("away").textContent = "The server does not answer. One moment …";
+      byId("away").hidden = false;
+      await new Promise((resolve) => setTimeout(resolve, 2000));
+    }
+  }
+}
+
+await firstWords();
 await openWork();
 wire();
 banner();

@@ -1,5 +1,5 @@
 // A page about the model: what it knows, what it learned from people, how it was made, and what became of it.
-import { ask } from "./api.js";
+import { ask, keyOf } from "./api.js"; // a link cannot send a key
 import { el, fill, say } from "./dom.js";
 import { modelPath, session } from "./session.js";
 import { t, when } from "./words.js";
@@ -53,7 +53,7 @@ function shown(details, learning, again) {
     table(t("model.facts"), null, facts),
     counts ? table(t("model.decisions"), null, counts) : el("p", { className: "quiet" }, t("model.no.store")),
     learning ? learningPart(details, learning, again) : null,
-    details.has_report ? el("p", {}, el("a", { href: `api/${modelPath("/report")}` }, t("model.report"))) : null,
+    details.has_report && !keyOf() ? el("p", {}, el("a", { href: `api/${modelPath("/report")}` }, t("model.report"))) : null,
     details.plan.length ? [el("h3", {}, t("model.plan")), el("pre", { tabIndex: 0 }, details.plan.join("\n"))] : null,
     details.history.length ? table(t("model.history"), [t("when"), t("what"), t("about")], details.history.map(event)) : null,
     details.versions.length ? table(t("model.versions"), [t("when"), t("what"), t("about")], details.versions.map(event)) : null,

@@ -212,7 +212,7 @@ async function suggest() {
   } catch (problem) {
     if (problem.name === "AbortError") return;
     asking = null;
-    if (!(problem instanceof Away)) {
+    if (!(problem instanceof Away && isAway())) {
       error = problem.message;
       set({ ...work, asked: false });
     }
