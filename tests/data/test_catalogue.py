@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from pymarc import Field, Indicators, Subfield
 
 from everylabel.data import detect_format, load_dataset, load_documents
+from everylabel.data.dataset import Label, LabelSet
 from everylabel.data.formats import bibtex, dublin_core, marc, marcxml, ris
 from everylabel.data.formats.catalogue import Subject, Tagging
 from everylabel.data.formats.layout import Options
 from everylabel.data.formats.load import load_labelled
 from everylabel.data.formats.registry import Catalogue, format_named
 from everylabel.data.formats.rows import BadRows, Source
-from everylabel.data.labels import Label, LabelSet
 from everylabel.errors import DataError
 
 NEW = [
@@ -231,7 +231,7 @@ def test_keywords_with_commas_are_one_keyword() -> None:
         (
             "marcxml",
             b'<!DOCTYPE a [<!ENTITY a "x"><!ENTITY b "&a;">]><collection><!--MARC21/slim-->&b;</collection>',
-            "entity",
+            "document type",
         ),
         ("dublin-core", DC.encode()[:-30], "x.xml: record 2: expected XML"),
         (
@@ -264,6 +264,36 @@ def test_what_marc_cannot_hold_is_said(tmp_path: Path) -> None:
     file = written(tmp_path, "marc")
     with pytest.raises(DataError, match=r"record 1: a field of .* does not fit"):
         tagged(file, {1: [Subject("x" * 10_000, "x")]}, tmp_path / "out.mrc")
+
+
+def test_a_document_type_far_from_the_start_is_seen(tmp_path: Path) -> None:
+    start = b"<?xml version='1.0'?><!--MARC21/slim" + b" " * 100_000 + b"-->"
+    laughs = b'<!DOCTYPE a [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>'
+    with pytest.raises(DataError, match="document type"):
+        load_documents(written(tmp_path, "marcxml", start + laughs + b"<collection>&b;</collection>"))
+
+
+def test_line_ends_stay_as_they_are(tmp_path: Path) -> None:
+    file = written(tmp_path, "bibtex", BIB.replace("\n", "\r\n").encode())
+    assert tagged(file, {1: NEW[:1]}, tmp_path / "out.bib") == 1
+    assert (tmp_path / "out.bib").read_bytes() == file.read_bytes().replace(
+        b"Ships, lamps", b"Ships, lamps, Lighthouses"
+    )
+    file = written(tmp_path, "ris")
+    tagged(file, {1: NEW[:1]}, tmp_path / "out.ris")
+    assert (tmp_path / "out.ris").read_bytes() == RIS.replace(
+        "- lamps\r\n", "- lamps\r\nKW  - Lighthouses\r\n"
+    ).encode()
+
+
+def test_xml_as_oai_gives_it(tmp_path: Path) -> None:
+    inner = pymarc.record_to_xml(marc_record(1)).replace(b"<", b"<m:").replace(b"<m:/", b"</m:")
+    inner = inner.replace(b"<m:record", b'<m:record xmlns:m="http://www.loc.gov/MARC21/slim"', 1)
+    file = written(tmp_path, "marcxml", b"<OAI><record><header/><metadata>" + inner + b"</metadata></record></OAI>")
+    assert load_documents(file).ids == ["id1"]
+    assert tagged(file, {1: NEW}, tmp_path / "out.xml") == 2
+    assert b'<m:subfield code="a">Lighthouses</m:subfield>' in (tmp_path / "out.xml").read_bytes()
+    assert load_documents(tmp_path / "out.xml").titles == load_documents(file).titles
 
 
 def test_modules_are_catalogues() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, Unpack
 
 from everylabel.atomic import replaced
-from everylabel.data.dataset import Documents
+from everylabel.data.dataset import Documents, LabelSet
 from everylabel.data.formats.catalogue import Subject, Tagging
 from everylabel.data.formats.layout import Layout, Options
 from everylabel.data.formats.opening import open_source, rows_of
@@ -47,6 +47,7 @@ def tag_records(
     """
     bad = BadRows(on_bad_row)
     module, source = open_source(file, Options(**layout), bad, run)
+    source = replace(source, labels=LabelSet.of(()))  # no subject is looked for in a vocabulary
     if not isinstance(module, Catalogue):
         able = ", ".join(name for name, one in FORMATS.items() if isinstance(one, Catalogue))
         raise DataError(

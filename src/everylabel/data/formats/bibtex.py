@@ -42,7 +42,9 @@ def write_subjects(source: Source, target: Path, subjects: Subjects, _tagging: T
     for record, raw in _records(source):
         new = catalogue.missing(record, subjects)
         place = text.find(raw, at)
-        if not new or place < 0:
+        if place < 0 and new:
+            source.bad.add(catalogue.where(source.path, record.number), "it is not found again", "save the file anew")
+        if place < 0 or not new:
             continue
         parts += [text[at:place], with_keywords(raw, new)]
         at, n_added = place + len(raw), n_added + len(new)
@@ -56,13 +58,13 @@ def _records(source: Source) -> Iterator[tuple[Record, str]]:
     catalogue.require("bibtexparser", source.path)
     import logging
 
-    import bibtexparser
+    from bibtexparser.entrypoint import parse_string
     from bibtexparser.middlewares import LatexDecodingMiddleware
     from bibtexparser.model import Entry, ParsingFailedBlock
 
     logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)  # what is wrong is said by us
     plain = LatexDecodingMiddleware(allow_inplace_modification=True)
-    library, number = bibtexparser.parse_string(catalogue.text_in(source.path)), 0
+    library, number = parse_string(catalogue.text_in(source.path)), 0
     for block in library.blocks:
         if isinstance(block, ParsingFailedBlock):
             number += 1

@@ -277,6 +277,7 @@ def document_rows(
         opened = Source(path, options, bad, run)
         return limited(plain.read_file(opened), opened, str(path))
     module, opened = open_source(path, options, bad, run)
+    opened = replace(opened, labels=LabelSet.of(()))  # no label is looked for in a vocabulary
     names = module.splits(path)
     if split is None and path.is_dir() and len(names) != 1:
         raise DataError(f"{path}: expected one split to read, and there are {', '.join(names) or 'none'}; name one")

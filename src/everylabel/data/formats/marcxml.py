@@ -11,7 +11,6 @@ from typing import Any
 
 from everylabel.data.formats import catalogue, vocabulary
 from everylabel.data.formats.catalogue import Record, Subjects, Tagging
-from everylabel.data.formats.entities import check_entities
 from everylabel.data.formats.lines import content_of, created, opened
 from everylabel.data.formats.marc import NewField, first_link, new_fields, record_of
 from everylabel.data.formats.rows import WHOLE, Row, Source, suffix_of
@@ -77,17 +76,30 @@ def write_subjects(source: Source, target: Path, subjects: Subjects, tagging: Ta
 def _records(source: Source) -> Iterator[tuple[Record, Any]]:
     catalogue.require("pymarc", source.path)
     from xml.sax import SAXException, make_parser
-    from xml.sax.handler import feature_external_ges, feature_external_pes, feature_namespaces
+    from xml.sax.handler import (
+        LexicalHandler,
+        feature_external_ges,
+        feature_external_pes,
+        feature_namespaces,
+        property_lexical_handler,
+    )
 
     from pymarc.marcxml import XmlHandler
 
-    handler, parser, number = XmlHandler(), make_parser(), 0
+    class NoDoctype(LexicalHandler):
+        def startDTD(self, _name: str, _public: str | None, _system: str | None) -> None:  # noqa: N802
+            raise DataError(
+                f"{source.path}: it declares a document type, and an entity of one can take all memory; remove it"
+            )
+
+    handler, parser, number = XmlHandler(), make_parser(), 0  # type: ignore[no-untyped-call]
     parser.setContentHandler(handler)
-    for feature, value in ((feature_namespaces, 1), (feature_external_ges, 0), (feature_external_pes, 0)):
-        parser.setFeature(feature, value)
+    parser.setProperty(property_lexical_handler, NoDoctype())
+    parser.setFeature(feature_namespaces, True)
+    for outside in (feature_external_ges, feature_external_pes):
+        parser.setFeature(outside, False)
     with opened(source.path) as (_, content):
         part = content.read(AT_ONCE)
-        check_entities(part, source.path)
         while part:
             try:
                 parser.feed(part)  # type: ignore[attr-defined]
@@ -118,6 +130,6 @@ def _placed(content: bytes, record: Element, field: NewField) -> tuple[int, str]
         f'{inner}<{prefix}subfield code="{code}">{shown_in_xml(value)}</{prefix}subfield>'
         for code, value in field.subfields
     )
-    first, second = field.indicators
-    opening = f'{indent}<{prefix}datafield tag="{field.tag}" ind1="{first}" ind2="{second}">'
+    indicators = f'ind1="{field.indicators[0]}" ind2="{field.indicators[1]}"'
+    opening = f'{indent}<{prefix}datafield tag="{field.tag}" {indicators}>'
     return beside.after, f"{opening}{parts}{indent if inner else ''}</{prefix}datafield>"
