@@ -11,7 +11,7 @@ from tests.cli.conftest import Run
 from everylabel.registry import METHODS
 
 COMMANDS = ["demo", "sample", "inspect", "convert", "methods", "plan", "fit", "refit", "tag", "learn", "info", "check"]
-COMMANDS += ["history", "evaluate", "optimize", "compare", "report", "curves", "serve"]
+COMMANDS += ["history", "evaluate", "optimize", "compare", "report", "curves", "serve", "mcp", "push", "pull"]
 GROUPS = {
     "labels": ["describe", "add", "remove", "list"],
     "decisions": ["list", "export"],

@@ -132,6 +132,7 @@ def test_every_format_is_in_the_readme() -> None:
         "docs/install.md",
         "docs/gpu.md",
         "docs/server.md",
+        "docs/integrations.md",
     ],
 )
 def test_links_lead_somewhere(page: str) -> None:

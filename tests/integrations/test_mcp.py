@@ -77,13 +77,13 @@ def test_the_tools_say_what_the_model_says(model: Path) -> None:
 
 def test_what_cannot_be_is_an_error_for_the_assistant_and_the_server_goes_on(model: Path) -> None:
     async def ask(client: Client) -> list[Any]:
-        wrong = [
+        wrong: list[tuple[str, dict[str, Any]]] = [
             ("describe_label", {"label": "no such label"}),
             ("tag", {"text": "a", "limit": 0}),
             ("tag", {"text": 7}),
             ("search_labels", {"query": ""}),
         ]
-        answers: list[Any] = [await client.call_tool(*one) for one in wrong]
+        answers: list[Any] = [await client.call_tool(tool, arguments) for tool, arguments in wrong]
         return [*answers, await call(client, "tag", text="", limit=3)]
 
     *refused, empty = asked(model, ask)
