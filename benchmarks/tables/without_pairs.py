@@ -32,6 +32,11 @@ TRANSFORMER = (
     "encoder on the first 256 tokens, the mean of all passages of 256, and the best passage for each label; 600 "
     "test documents."
 )
+MACLR_CHOICES = (
+    "On dev. `lexical`: 768 dimensions of words beside the meaning; `slow`, `slower`: rate 0.02 and 0.005 instead of 0.1; "
+    "`words`: pseudo labels of TF-IDF alone; `first`: one of each view; `least`: the encoder's own only above 0.5; five, "
+    "ten, thirty: so many of each; `clusters`: 512 at first; `temperature`: 0.05 for eq. 4. Not above TF-IDF in R@100."
+)
 PASSAGES = "A transformer without pairs: training, and passages of long documents"
 
 
@@ -64,6 +69,7 @@ PAGE = Page(
         partial(quality_section, "ablation", "MACLR's parts, without pairs, 10,000 documents", NO_PAIRS, MACLR),
         partial(quality_section, "few-shot", "Few pairs, 10,000 documents", NO_PAIRS, FEW),
         partial(quality_section, "transformer", PASSAGES, NO_PAIRS, TRANSFORMER),
+        partial(quality_section, "maclr choices", "MACLR's settings, 10,000 documents", NO_PAIRS, MACLR_CHOICES),
         choices_section,
     ),
 )
