@@ -40,7 +40,7 @@ DEPL = (
     "keywords are the same as 20: 16 tokens have no room for more. The names alone are as good on the tail."
 )
 
-TAIL = "DEPL beside the SVM and its own parts on all documents, rare labels favoured in none; one seed, rows still to come."
+TAIL = "DEPL beside the SVM and its own parts, rare labels favoured in none; one seed, and rows still to come."
 
 
 def pictures_section() -> str:

@@ -33,9 +33,10 @@ TRANSFORMER = (
     "test documents."
 )
 MACLR_CHOICES = (
-    "On dev. `lexical`: 768 dimensions of words beside the meaning; `slow`, `slower`: rate 0.02 and 0.005 instead of 0.1; "
-    "`words`: pseudo labels of TF-IDF alone; `first`: one of each view; `least`: the encoder's own only above 0.5; five, "
-    "ten, thirty: so many of each; `clusters`: 512 at first; `temperature`: 0.05 for eq. 4. Not above TF-IDF in R@100."
+    "On dev. `lexical`: 768 dimensions of words beside the meaning; `slow`, `slower`: rate 0.02 and 0.005 instead of "
+    "0.1; `words`: pseudo labels of TF-IDF alone; `first`: one of each view; `least`: the encoder's own only above 0.5; "
+    "five, ten, thirty: so many of each; `clusters`: 512 at first; `temperature`: 0.05 for eq. 4. Not above TF-IDF in "
+    "R@100."
 )
 PASSAGES = "A transformer without pairs: training, and passages of long documents"
 
