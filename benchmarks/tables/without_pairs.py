@@ -34,7 +34,7 @@ TRANSFORMER = (
 )
 MACLR_CHOICES = (
     "On dev. `lexical`: 768 dimensions of words beside the meaning; `slow`, `slower`: rate 0.02 and 0.005 instead of "
-    "0.1; `words`: pseudo labels of TF-IDF alone; `first`: one of each view; `least`: the encoder's own only above 0.5; "
+    "0.1; `words`: pseudo labels of TF-IDF alone; `first`: one of each view; `least`: the encoder's own above 0.5; "
     "five, ten, thirty: so many of each; `clusters`: 512 at first; `temperature`: 0.05 for eq. 4. Not above TF-IDF in "
     "R@100."
 )
