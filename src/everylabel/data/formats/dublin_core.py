@@ -10,10 +10,11 @@ from pathlib import Path
 
 from everylabel.data.formats import catalogue, vocabulary
 from everylabel.data.formats.catalogue import Given, Record, Subjects, Tagging
-from everylabel.data.formats.lines import content_of, created, opened
-from everylabel.data.formats.rows import WHOLE, Row, Source, suffix_of
+from everylabel.data.formats.lines import content_of, created
+from everylabel.data.formats.rows import WHOLE, Row, Source
 from everylabel.data.formats.xml_records import (
     Element,
+    beginning,
     check_bytes,
     indent_of,
     records_in,
@@ -33,11 +34,8 @@ read_labels = vocabulary.found_labels
 
 
 def detect(path: Path) -> bool:
-    if not path.is_file() or suffix_of(path) not in SUFFIXES:
-        return False
-    with opened(path) as (_, content):
-        start = content.read(LOOKED_AT)
-    return ELEMENTS.encode() in start or TERMS.encode() in start
+    start = beginning(path, SUFFIXES, LOOKED_AT)
+    return start is not None and (ELEMENTS.encode() in start or TERMS.encode() in start)
 
 
 def splits(_path: Path) -> list[str]:

@@ -16,6 +16,7 @@ from everylabel.data.formats.marc import NewField, first_link, new_fields, recor
 from everylabel.data.formats.rows import WHOLE, Row, Source, suffix_of
 from everylabel.data.formats.xml_records import (
     Element,
+    beginning,
     check_bytes,
     indent_of,
     records_in,
@@ -35,10 +36,9 @@ read_labels = vocabulary.found_labels
 
 
 def detect(path: Path) -> bool:
-    if not path.is_file() or suffix_of(path) not in SUFFIXES:
+    start = beginning(path, SUFFIXES, LOOKED_AT)
+    if start is None:
         return False
-    with opened(path) as (_, content):
-        start = content.read(LOOKED_AT)
     return suffix_of(path) != ".xml" or b"MARC21/slim" in start or (b"<leader" in start and b"<record" in start)
 
 

@@ -12,11 +12,21 @@ from pathlib import Path
 from xml.parsers import expat
 
 from everylabel.data.formats.entities import check_entities
+from everylabel.data.formats.lines import opened
+from everylabel.data.formats.rows import suffix_of
 from everylabel.errors import DataError
 
 TAG = re.compile(rb"""<(?:[^"'>]|"[^"]*"|'[^']*')*>""")
 ENCODING = re.compile(rb"""^\s*<\?xml[^>]*?encoding\s*=\s*["']([\w.-]+)""")
 IsField = Callable[[str, str], bool]  # of a namespace and a name
+
+
+def beginning(path: Path, suffixes: tuple[str, ...], n_bytes: int) -> bytes | None:
+    """Of a file with one of these suffixes, unpacked: what a format is recognised by. None of any other."""
+    if not path.is_file() or suffix_of(path) not in suffixes:
+        return None
+    with opened(path) as (_, content):
+        return content.read(n_bytes)
 
 
 @dataclass
