@@ -6,13 +6,14 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DATA ?= $(EVERYLABEL_DATA)
 
-.PHONY: help setup demo check test test-all test-browser dist dist-all bench clean
+.PHONY: help setup demo check test test-all test-browser test-cluster dist dist-all bench clean
 
 help:
 	@echo "make demo      fit on the embedded sample, show results by band and the tags of new texts"
 	@echo "make test      ruff, mypy and the tests of every promise: a few minutes"
 	@echo "make test-all  the same with the long tests too"
 	@echo "make test-browser  the page in a real Chromium (apt-get install chromium)"
+	@echo "make test-cluster  clusters of several nodes on this machine, by Ray, which it installs"
 	@echo "make dist      build wheel and sdist, and run the demo from each in a fresh environment, without extras"
 	@echo "make dist-all  the same with each extra: several GB, for a while"
 	@echo "make setup     make $(VENV) with the everylabel command in it (demo and test do this by themselves)"
@@ -65,6 +66,12 @@ test-browser: setup
 		{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || \
 		{ echo "test-browser needs Chromium: sudo apt-get install chromium, or EVERYLABEL_CHROMIUM=PATH"; exit 1; }
 	@OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n0 -m browser tests/browser
+
+# On clusters of several nodes on this machine, with what is killed there. Ray is installed for it.
+test-cluster: setup
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev,ray]'
+	@echo "== pytest, on Ray"
+	@OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n0 -m 'slow or not slow' tests/distributed
 
 # As others get it. The wheel is built from the sdist; setuptools is there, so that nothing is fetched for it.
 dist: setup

@@ -33,3 +33,9 @@ class StoreError(EverylabelError):
     """The database of decisions cannot be reached, read or written to; what was acknowledged before is in it."""
 
     exit_code = 6
+
+
+class ClusterError(EverylabelError):
+    """A cluster that cannot be reached, or has lost what was working; what was done before is kept."""
+
+    exit_code = 7

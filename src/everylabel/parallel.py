@@ -135,16 +135,21 @@ def for_each_part(size: int, work: Callable[[int, int], None]) -> None:
 
 
 class Executor(Protocol):
-    """Who runs jobs, here or elsewhere. Results come in the order of the jobs; an error of a job is raised."""
+    """Who runs jobs, here or elsewhere. Results come in the order of the jobs; an error of a job is raised.
 
-    def map(self, work: Callable[[A], R], jobs: Sequence[A]) -> Iterator[R]: ...
+    `done(job, result)` is called in this process as soon as a job is done, whatever the order.
+    """
+
+    def map(
+        self, work: Callable[[A], R], jobs: Sequence[A], done: Callable[[A, R], None] | None = None
+    ) -> Iterator[R]: ...
 
 
 class InTurn:
     """One job after the other, each on all cores."""
 
-    def map(self, work: Callable[[A], R], jobs: Sequence[A]) -> Iterator[R]:
-        return map(work, jobs)
+    def map(self, work: Callable[[A], R], jobs: Sequence[A], done: Callable[[A, R], None] | None = None) -> Iterator[R]:
+        return map(_with_end(work, done), jobs)
 
 
 class SideBySide:
@@ -153,8 +158,8 @@ class SideBySide:
     In threads: jobs share what they read. A single job has all cores.
     """
 
-    def map(self, work: Callable[[A], R], jobs: Sequence[A]) -> Iterator[R]:
-        threads = n_threads()
+    def map(self, work: Callable[[A], R], jobs: Sequence[A], done: Callable[[A, R], None] | None = None) -> Iterator[R]:
+        work, threads = _with_end(work, done), n_threads()
         if threads == 1 or len(jobs) < 2:
             yield from map(work, jobs)
             return
@@ -166,6 +171,18 @@ class SideBySide:
             finally:
                 for future in waiting:
                     future.cancel()
+
+
+def _with_end(work: Callable[[A], R], done: Callable[[A, R], None] | None) -> Callable[[A], R]:
+    if done is None:
+        return work
+
+    def ended(job: A) -> R:
+        result = work(job)
+        done(job, result)
+        return result
+
+    return ended
 
 
 def _threads(size: int) -> ThreadPoolExecutor:

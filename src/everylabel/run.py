@@ -34,12 +34,23 @@ class Reporter(Protocol):
 
 
 @dataclass(frozen=True)
+class Machines:
+    """Where an executor runs jobs, if not here: what a plan has to know of it."""
+
+    at_once: int  # jobs that run at a time
+    cores: int  # of a job
+    gpu: bool
+    about: str  # for people
+
+
+@dataclass(frozen=True)
 class Run:
     """Everything has a default that does nothing."""
 
     reporter: Reporter | None = None
     checkpoints: Checkpoints | None = None  # None: nothing is kept, an interrupted fit begins anew
     executor: Executor | None = None  # None: here, as suits the job
+    machines: Machines | None = None  # those of the executor
     clock: Callable[[], float] = time.monotonic
     shared: dict[int, Any] | None = None  # what jobs on the same documents read of them (text/views.py); of one fit
 

@@ -20,7 +20,8 @@ def nothing_is_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_lines_are_those_of_the_tagger(run: Run, sampled: Path) -> None:
     result = run("plan", sampled, "--quiet")
     assert result.exit_code == 0, result.output
-    assert result.stdout.splitlines() == Tagger().plan(*(load_dataset(sampled, s) for s in ("train", "dev"))).lines()
+    train, dev = load_dataset(sampled, "train"), load_dataset(sampled, "dev")
+    assert result.stdout.splitlines() == Tagger().plan(train, dev).lines()
     assert result.stderr == ""
 
 

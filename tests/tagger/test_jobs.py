@@ -190,11 +190,14 @@ class Elsewhere:
     def __init__(self) -> None:
         self.sent: list[Any] = []
 
-    def map(self, work: Any, jobs: Any) -> Any:
+    def map(self, work: Any, jobs: Any, done: Any = None) -> Any:
         for job in jobs:
             function, own = pickle.loads(pickle.dumps((work, job)))
             self.sent.append(own)
-            yield pickle.loads(pickle.dumps(function(own)))
+            result = pickle.loads(pickle.dumps(function(own)))
+            if done is not None:
+                done(job, result)
+            yield result
 
 
 def test_a_tagger_whose_jobs_ran_elsewhere_is_the_same(train: Dataset) -> None:

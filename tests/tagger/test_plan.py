@@ -17,6 +17,7 @@ from everylabel.errors import ConfigError
 from everylabel.machine import Speeds
 from everylabel.methods.facts import Facts
 from everylabel.registry import METHODS, method_class
+from everylabel.run import Machines
 from everylabel.tagger.experts import new_expert
 from everylabel.tagger.plan import (
     Choice,
@@ -355,6 +356,19 @@ def test_a_machine_that_is_slower_in_something_takes_longer_for_what_is_made_of_
         added = cost(method, slow, "none") - cost(method, here, "none")
         assert added == pytest.approx(2 * once)
     assert choose_plan(slow, DAY).seconds > choose_plan(here, DAY).seconds
+
+
+def test_a_cluster_has_time_for_more_and_says_what_it_is() -> None:
+    """The budget is wall time; an expert with one job that is longer than that is not there on any cluster."""
+    here = facts()
+    there = here.on(Machines(at_once=8, cores=2, gpu=False, about="8 nodes, 16 cores, 64 GB"))
+    alone, far = choose_plan(here, 60.0), choose_plan(there, 60.0)
+    assert set(alone.names) < set(far.names)
+    assert far.seconds == pytest.approx(sum(choice.seconds for choice in far.experts) / 8)
+    assert "a cluster of 8 nodes, 16 cores, 64 GB: 8 jobs at a time, each 2 cores" in far.reason
+    assert Plan.from_json(json.loads(json.dumps(far.to_json()))) == far
+    assert choose_plan(there, 1.0).names == choose_plan(here, 1.0).names
+    assert here.on(None) is here
 
 
 def test_every_expert_of_the_order_is_a_method() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
+from everylabel.cli.on_ray import jobs_on
 from everylabel.cli.options import (
     Data,
     Decided,
@@ -16,6 +18,7 @@ from everylabel.cli.options import (
     Json,
     Layout,
     OnBadRow,
+    OnRay,
     Plots,
     PropensityOf,
     Quiet,
@@ -27,7 +30,9 @@ from everylabel.cli.progress import progress
 
 if TYPE_CHECKING:
     from everylabel.data.dataset import Dataset
+    from everylabel.methods.base import Method
     from everylabel.workflow.compare import Compared, Differences
+    from everylabel.workflow.evaluate import Protocol
 
 SHOWN = ("P@1", "P@5", "nDCG@5", "PSP@5", "R@10")
 MAIN = "nDCG@5"
@@ -47,6 +52,7 @@ def compare(
     decided: Decided = 5,
     on_bad_row: OnBadRow = "error",
     device: Device = None,
+    ray: OnRay = None,
     quiet: Quiet = False,
 ) -> None:
     """Fit each method on the training documents, evaluate it, and test its difference from the first one.
@@ -56,9 +62,10 @@ def compare(
     with --json it is one object a line, which also has the t-test over the F1 of labels seen 1 to 9 times.
 
     Example: everylabel compare DATA --methods xr-linear,knn,popularity
+
+    A method a task of a cluster: everylabel compare DATA --methods svm,knn,zestxml --ray HOST:6379
     """
     from everylabel.metrics.propensity import constants
-    from everylabel.workflow.compare import compare as compare_method
     from everylabel.workflow.compare import compared_data
     from everylabel.workflow.evaluate import Protocol
     from everylabel.workflow.pictures import ready_to_draw
@@ -80,9 +87,7 @@ def compare(
     if not json:
         _print_heading(names, shown, split, train, held_out)
     done: list[Compared] = []
-    for method in unfitted:
-        with progress(quiet) as run:
-            one = compare_method(method, train, held_out, done[0] if done else None, protocol=protocol, run=run)
+    for one in _compared(unfitted, train, held_out, protocol, ray, quiet):
         done.append(one)
         if json:
             print_json(one.to_json(), indent=None)
@@ -90,6 +95,24 @@ def compare(
             _print_row(names, shown, one)
     if plots is not None:
         draw({one.name: one.evaluation for one in done}, plots, quiet)
+
+
+def _compared(
+    methods: Sequence[Method], train: Dataset, held_out: Dataset, protocol: Protocol, ray: str | None, quiet: bool
+) -> Iterator[Compared]:
+    """Here one after the other, each with bars that are gone before its line is printed; all at a time on a cluster."""
+    from everylabel.workflow.compare import compare, compare_all
+
+    if ray is not None:
+        with progress(quiet or sys.stderr.isatty()) as own, jobs_on(ray, own) as run:
+            yield from compare_all(methods, train, held_out, protocol=protocol, run=run)
+        return
+    first: Compared | None = None
+    for method in methods:
+        with progress(quiet) as run:
+            one = compare(method, train, held_out, first, protocol=protocol, run=run)
+        first = first or one
+        yield one
 
 
 def _print_heading(names: list[str], shown: Sequence[str], split: str, train: Dataset, held_out: Dataset) -> None:

@@ -9,11 +9,13 @@ import typer
 
 from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
+from everylabel.cli.on_ray import jobs_on
 from everylabel.cli.options import (
     Data,
     Device,
     Layout,
     OnBadRow,
+    OnRay,
     Quiet,
     Transforms,
     Wanted,
@@ -82,6 +84,7 @@ def fit(
     ] = None,
     transform: Transforms = None,
     device: Device = None,
+    ray: OnRay = None,
     quiet: Quiet = False,
 ) -> None:
     """Fit a method on the training documents and write the model.
@@ -92,15 +95,22 @@ def fit(
     the tagger blends on it where it is large enough, and scores are calibrated on it: they become probabilities.
 
     Example: everylabel fit DATA --budget 30m -o MODEL
+
+    On a cluster, a job an expert and rehearsal: everylabel fit DATA -o MODEL --ray HOST:6379
     """
     from everylabel.workflow.fit import fit as fit_method
     from everylabel.workflow.fit import kept_training
+    from everylabel.workflow.settings import is_tagger
     from everylabel.workflow.training import TrainingSource
 
     use_device(device)
     if no_calibrate and calibrate_share is not None:
         raise typer.BadParameter("contradicts --no-calibrate: give one of them", param_hint="--calibrate-share")
     chosen = chosen_method(method, wanted, preset)  # a typo is found before the data are read
+    if ray is not None and not is_tagger(chosen):
+        raise typer.BadParameter(
+            f"a tagger's fit has jobs to hand out, that of {chosen.name!r} has one: leave it out", param_hint="--ray"
+        )
     source = TrainingSource(
         data=data,
         split=wanted.split,
@@ -113,7 +123,7 @@ def fit(
         transforms=chosen_transforms(transform),
     )
     try:
-        with progress(quiet or not is_first_process()) as run:
+        with progress(quiet or not is_first_process()) as own, jobs_on(ray, own) as run:
             done = fit_method(chosen, source, output, calibrated=not no_calibrate, curves=curves, run=run)
     except KeyboardInterrupt:
         if kept := kept_training(output):

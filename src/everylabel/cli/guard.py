@@ -1,6 +1,6 @@
 """What a command's failure looks like to the user: one line on stderr and an exit code, never a traceback.
 
-0 fine, 2 wrong usage (typer's), 1/3/4/5 the kinds in `everylabel.errors`, 130 Ctrl-C, 141 the reader went away.
+0 fine, 2 wrong usage (typer's), 1/3/4/5/6/7 the kinds in `everylabel.errors`, 130 Ctrl-C, 141 the reader went away.
 An error that is none of these is a bug, and keeps its traceback.
 """
 

@@ -78,6 +78,15 @@ Device = Annotated[
     ),
 ]
 
+OnRay = Annotated[
+    str | None,
+    typer.Option(
+        "--ray",
+        metavar="ADDRESS",
+        help="Work on a Ray cluster: HOST:PORT, auto (the one this machine is in), or local (all cores here).",
+    ),
+]
+
 Format = Annotated[
     str | None, typer.Option("--format", metavar="NAME", help="Format of the data. [default: by looking at it]")
 ]

@@ -6,7 +6,6 @@ obey (printable.py). `print` alone is for words of our own.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,14 +14,17 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from everylabel.cli.printable import printable, printable_json, printable_lines
+from everylabel.workflow.lines import json_text
 
 if TYPE_CHECKING:
     from everylabel.workflow.evaluate import Evaluation
 
 
 def print_json(value: Any, *, indent: int | None = 2) -> None:
-    """UTF-8 whatever the locale is; a number that is not one becomes null, since JSON has no NaN."""
-    text = json.dumps(_plain(value), ensure_ascii=False, indent=indent, allow_nan=False)
+    print_json_text(json_text(value, indent))
+
+
+def print_json_text(text: str) -> None:
     print(printable_json(text) if is_terminal() else text)
 
 
@@ -78,13 +80,3 @@ def draw(results: Mapping[str, Evaluation], folder: Path, quiet: bool) -> None:
 
 def is_terminal() -> bool:
     return sys.stdout.isatty()
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and value != value:
-        return None
-    return value

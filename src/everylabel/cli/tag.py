@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -12,8 +11,8 @@ import typer
 
 from everylabel.cli.groups import ungrouped
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import Layout, Model, OnBadRow, Quiet, Transforms, chosen_transforms
-from everylabel.cli.output import is_terminal, note, print_json, print_line, print_table
+from everylabel.cli.options import Layout, Model, OnBadRow, OnRay, Quiet, Transforms, chosen_transforms
+from everylabel.cli.output import is_terminal, note, print_json_text, print_line, print_table
 from everylabel.cli.progress import progress
 from everylabel.cli.selected import Selected
 
@@ -32,11 +31,12 @@ WHOLE_ALREADY = (".md", ".pdf", ".docx", ".odt", ".epub", ".html", ".htm", ".xht
 def tag(
     model: Model,
     file: Annotated[
-        Path | None,
+        str | None,
         typer.Argument(
             metavar="[FILE|-]",
             help="JSON lines of documents, plain text (.txt: a line is a document), CSV, a .md, .html, .epub, .pdf, "
-            ".docx or .odt file, a folder of such or of data; gzip too. Without FILE, or with -, the standard input.",
+            ".docx or .odt file, a folder of such or of data; gzip too. Without FILE, or with -, the standard input. "
+            "With --ray: files, a folder of them, a pattern in quotes, or an address.",
         ),
     ] = None,
     *,
@@ -76,19 +76,20 @@ def tag(
     layout: Layout,
     on_bad_row: OnBadRow = "error",
     output: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--output",
             "-o",
             metavar="FILE",
             help="Of catalogue records (MARC, MARCXML, RIS, BibTeX, Dublin Core): the records with the labels as "
-            "subjects.",
+            "subjects. With --ray: a folder, for one file of JSON lines a file of documents.",
         ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file that --output names.")] = False,
     subject_source: Annotated[
         str, typer.Option("--subject-source", metavar="CODE", help="With --output: MARC's code of the vocabulary ($2).")
     ] = "local",
+    ray: OnRay = None,
     quiet: Quiet = False,
 ) -> None:
     """Print the best labels of each text, best first.
@@ -100,12 +101,16 @@ def tag(
     Catalogue records: everylabel tag MODEL records.mrc --threshold 0.4 -o tagged.mrc --subject-source yso/eng
 
     Some labels alone: everylabel tag MODEL FILE --below animals --exclude tigers --exclude @unwanted.txt --lang fi
+
+    Many files, by all cores here or of a cluster: everylabel tag MODEL 'in/*.jsonl.gz' -o OUT --ray local
     """
     from everylabel.store import load
     from everylabel.workflow.selection import selecting
     from everylabel.workflow.tag import Cut, check_explains, check_shown_in, suggest
 
-    source = None if file is None or str(file) == "-" else file
+    source = None if file is None or file == "-" else Path(file)
+    if ray is not None:
+        _check_ray(file, output, split, whole)
     if split and not (source and source.is_dir()):
         raise typer.BadParameter("only a data folder has parts: give the folder as FILE", param_hint="--split")
     typing = source is None and sys.stdin.isatty()
@@ -121,19 +126,24 @@ def tag(
     if (cut.by_probability or broader) and method.calibration_ is None and not quiet:
         note(f"{model} is not calibrated: its scores are no probabilities, so the cut is a rough one")
     keywords = layout.reading(transforms)
-    found_in = partial(
-        suggest,
-        method,
-        cut=cut,
-        new_labels=new_labels,
-        explain=explain,
-        selection=selection,
-        broader=broader,
-        language=lang,
-        transforms=transforms,
-    )
+    options: dict[str, Any] = {
+        "cut": cut,
+        "new_labels": new_labels,
+        "explain": explain,
+        "selection": selection,
+        "broader": broader,
+        "language": lang,
+        "transforms": transforms,
+    }
+    if ray is not None:
+        _tag_on_ray(ray, model, file or "", output or "", options, on_bad_row, keywords, quiet)
+        return
+
+    def found_in(documents: Documents) -> list[Suggestions]:
+        return suggest(method, documents, **options)
+
     if output is not None:
-        _write_records(source, output, found_in, overwrite, subject_source, on_bad_row, keywords, quiet)
+        _write_records(source, Path(output), found_in, overwrite, subject_source, on_bad_row, keywords, quiet)
         return
     show = _print_lines if json or not is_terminal() else _print_tables
     with (
@@ -143,6 +153,33 @@ def tag(
         for documents in _batches(source, split, whole, on_bad_row, 1 if typing else BATCH, run, keywords):
             show(documents, found_in(documents))
             advance(len(documents))
+
+
+def _check_ray(file: str | None, output: str | None, split: str | None, whole: bool) -> None:
+    if file is None or file == "-" or output is None:
+        raise typer.BadParameter("give the files as FILE, and a folder for the results with -o", param_hint="--ray")
+    if split or whole:
+        raise typer.BadParameter("each file is read as it is: leave out --split and --whole", param_hint="--ray")
+
+
+def _tag_on_ray(
+    address: str,
+    model: Path,
+    given: str,
+    output: str,
+    options: dict[str, Any],
+    on_bad_row: Literal["error", "skip"],
+    layout: Keywords,
+    quiet: bool,
+) -> None:
+    from everylabel.distributed.cluster import connected
+    from everylabel.distributed.tag import Asked, tag_shards
+
+    with connected(address), progress(quiet) as run:
+        done = tag_shards(model, given, output, Asked(options, on_bad_row, layout), run=run)
+    if not quiet:
+        skipped = f", {done.n_bad:,} bad rows skipped" if done.n_bad else ""
+        note(f"wrote {done.n_files:,} files to {output}: {done.n_docs:,} documents{skipped}")
 
 
 def _write_records(
@@ -187,8 +224,10 @@ def _batches(
 
 
 def _print_lines(documents: Documents, found: list[Suggestions]) -> None:
-    for doc_id, one in zip(documents.ids, found, strict=True):
-        print_json({"id": doc_id, **one.to_json()}, indent=None)
+    from everylabel.workflow.tag_file import tagged_lines
+
+    for line in tagged_lines(documents, found):
+        print_json_text(line)
     sys.stdout.flush()  # a reader at the other end of the pipe gets each batch at once
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from everylabel import config
 from everylabel.data.dataset import Dataset
-from everylabel.errors import ConfigError, EverylabelError
+from everylabel.errors import ClusterError, ConfigError, EverylabelError
 from everylabel.methods.base import Method
 from everylabel.parallel import work_together
 from everylabel.registry import method_class
@@ -37,8 +37,9 @@ def why_unfitted(error: Exception) -> str:
     """In words, why an expert is left out of a fit: too little data, a training that diverged, or a fault of its own.
 
     A setting that cannot work, such as a device that is not there, is raised: its user has to know before the fit ends.
+    So is the loss of a machine: the expert is not to blame.
     """
-    if type(error) is ConfigError:
+    if type(error) in (ConfigError, ClusterError):
         raise error
     what = str(error) if isinstance(error, EverylabelError) else f"{type(error).__name__}: {error}".rstrip(": ")
     return f"cannot be fitted on these data ({' '.join(what.split())[:MOST_SAID]})"

@@ -10,8 +10,9 @@ is in the store's format, which is what an interrupted fit goes on from (job_cac
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from everylabel.data.dataset import Dataset
@@ -67,11 +68,21 @@ def executor_of(name: str, n_jobs: int, run: Run) -> Executor:
     return SideBySide() if method_class(name).traits.side_by_side(n_jobs, n_threads()) else InTurn()
 
 
+def run_jobs(jobs: Sequence[Job], dataset: Dataset, rehearsals: Sequence[Rehearsal], run: Run) -> Iterator[FittedJob]:
+    """Of one expert, in their order: from the cache, or fitted and put there as soon as they are. An executor that
+    works elsewhere begins at once."""
+    keys = {job.label: cache_key(job, len(rehearsals)) for job in jobs}
+    known = {job.label: job_cache.read(job.label, keys[job.label], run) for job in jobs}
+    missing = [job for job in jobs if known[job.label] is None]
+    work = partial(run_job, dataset=dataset, rehearsals=rehearsals, run=run)
+    fitted = executor_of(jobs[0].name, len(missing), run).map(
+        work, missing, lambda job, result: job_cache.write(job.label, keys[job.label], result, run)
+    )
+    return (known[job.label] or next(fitted) for job in jobs)
+
+
 def run_job(job: Job, dataset: Dataset, rehearsals: Sequence[Rehearsal], run: Run) -> FittedJob:
-    """From the cache, or fitted and put there."""
-    known = job_cache.read(job.label, cache_key(job, len(rehearsals)), run)
-    if known is not None:
-        return known
+    """Fitted, wherever that is."""
     started = run.clock()
     own, n_held = run.within(job.label), n_held_out(rehearsals)
     if job.rehearsal == WHOLE:
@@ -85,9 +96,7 @@ def run_job(job: Job, dataset: Dataset, rehearsals: Sequence[Rehearsal], run: Ru
         one = rehearsals[job.rehearsal]
         expert = fit_expert(job.new_expert(), one.train, own)
         rankings = {job.rehearsal: _asked(job.name, expert, one, n_held, run)}
-    result = FittedJob(expert if job.rehearsal == WHOLE else None, rankings, run.clock() - started)
-    job_cache.write(job.label, cache_key(job, len(rehearsals)), result, run)
-    return result
+    return FittedJob(expert if job.rehearsal == WHOLE else None, rankings, run.clock() - started)
 
 
 def _asked(name: str, expert: Method, rehearsal: Rehearsal, n_held: int, run: Run) -> dict[str, Ranking]:

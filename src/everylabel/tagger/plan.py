@@ -17,7 +17,7 @@ from everylabel.config import merge
 from everylabel.errors import ConfigError
 from everylabel.methods.facts import Facts, Work
 from everylabel.registry import method_class, method_classes
-from everylabel.tagger.growth import within
+from everylabel.tagger.growth import SAFETY, within
 from everylabel.tagger.rehearsal import CROSS_FITTED, LEAST_DEV, LEAST_ROWS, MOST_HELD
 from everylabel.text.language import unread
 
@@ -55,10 +55,12 @@ class Plan:
     reason: str
     spare: tuple[Choice, ...] = ()
     warning: str = ""  # of the language
+    at_once: int = 1  # jobs that run at a time, on a cluster
 
     @property
     def seconds(self) -> float:
-        return sum(choice.seconds for choice in self.experts)
+        """Of wall time, if jobs fill all machines."""
+        return sum(choice.seconds for choice in self.experts) / self.at_once
 
     @property
     def names(self) -> list[str]:
@@ -88,7 +90,9 @@ class Plan:
     def from_json(cls, values: dict[str, Any]) -> Plan:
         experts, spare = (tuple(Choice(**choice) for choice in values[key]) for key in ("experts", "spare"))
         left_out = tuple((name, why) for name, why in values["left_out"])
-        return cls(experts, left_out, values["budget"], values["rehearsal"], values["reason"], spare, values["warning"])
+        names = ("budget", "rehearsal", "reason", "warning")
+        known = {name: values[name] for name in names} | {"at_once": values.get("at_once", 1)}
+        return cls(experts, left_out, spare=spare, **known)
 
     def without(self, name: str, why: str) -> Plan:
         """An expert was planned, and cannot be had."""
@@ -133,7 +137,7 @@ def choose_plan(
             able.append(_choice(method, facts, rehearsal))
     if not able:
         raise ConfigError("no expert is left to fit; switch off fewer of them, or give a larger budget")
-    there = {c.name for c in able} if only else within(budget, {c.name: c.seconds for c in able})
+    there = {c.name for c in able} if only else within(budget, _wall_times(able, facts, rehearsal, budget))
     chosen = [choice for choice in able if choice.name in there]
     spare = []
     for choice in able:
@@ -147,11 +151,28 @@ def choose_plan(
                 spare.append(choice)
     reason = (
         f"{facts.n_labelled:,} labelled documents of about {facts.words:,.0f} words, {facts.n_seen:,} of "
-        f"{facts.n_labels:,} labels have some, {facts.cores} cores{' and a GPU' if facts.gpu else ''}, "
-        f"language {facts.language!r}"
+        f"{facts.n_labels:,} labels have some, {_where(facts)}, language {facts.language!r}"
     )
     kind: RehearsalKind = rehearsal if len(chosen) > 1 else "none"
-    return Plan(tuple(chosen), tuple(left), budget, kind, reason, tuple(spare), unread(facts.language))
+    return Plan(tuple(chosen), tuple(left), budget, kind, reason, tuple(spare), unread(facts.language), facts.at_once)
+
+
+def _where(facts: Facts) -> str:
+    here = f"{facts.cores} cores{' and a GPU' if facts.gpu else ''}"
+    return f"a cluster of {facts.machines}: {facts.at_once} jobs at a time, each {here}" if facts.machines else here
+
+
+def _wall_times(able: Sequence[Choice], facts: Facts, rehearsal: str, budget: float) -> dict[str, float]:
+    """Of each expert: its part of the time of all machines; one with a job that alone is too long never ends in time.
+
+    Which experts there are depends on the machines so, as it does on one machine's speed: with the same experts the
+    model is the same.
+    """
+    found = {}
+    for choice in able:
+        job = choice.seconds / _fits(method_class(choice.name), rehearsal)[1]
+        found[choice.name] = choice.seconds / facts.at_once if job <= SAFETY * budget else choice.seconds
+    return found
 
 
 def by_worth() -> list[type[Method]]:
@@ -214,9 +235,7 @@ def _choice(method: type[Method], facts: Facts, rehearsal: str) -> Choice:
 def cost(method: type[Method], facts: Facts, rehearsal: str) -> float:
     """Seconds of all fits of an expert, on this machine. Rough: what really is spent is watched while fitting."""
     traits = method.traits
-    fits, jobs = {"dev": (2.0, 2), "held out": (1.9, 2), "folds": (3.0, 4)}.get(rehearsal, (1.0, 1))
-    if not traits.learns_from_pairs or (rehearsal == "dev" and traits.label_by_label):
-        fits, jobs = 1.0, 1
+    fits, jobs = _fits(method, rehearsal)
     if traits.side_by_side(jobs, facts.cores):
         fits *= traits.on_one_core / facts.cores
     asked = {"dev": min(facts.n_dev, MOST_HELD), "held out": MOST_HELD, "folds": facts.n_labelled}.get(rehearsal, 0)
@@ -226,6 +245,14 @@ def cost(method: type[Method], facts: Facts, rehearsal: str) -> float:
     once = work.seconds(facts)
     ranking = Work(reading=method.seconds_per_document(facts) * asked).seconds(facts)
     return OVERHEAD + once * fits + ranking
+
+
+def _fits(method: type[Method], rehearsal: str) -> tuple[float, int]:
+    """How many times as long as one fit all of them take, and how many there are."""
+    traits = method.traits
+    if not traits.learns_from_pairs or (rehearsal == "dev" and traits.label_by_label):
+        return 1.0, 1
+    return {"dev": (2.0, 2), "held out": (1.9, 2), "folds": (3.0, 4)}.get(rehearsal, (1.0, 1))
 
 
 def rehearsal_of(facts: Facts) -> RehearsalKind:

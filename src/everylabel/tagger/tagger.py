@@ -10,10 +10,9 @@ candidates x trees; memory: one chunk of documents x labels at a time.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -30,7 +29,7 @@ from everylabel.methods.facts import Facts
 from everylabel.methods.traits import Traits, method
 from everylabel.methods.vocabulary import prepared
 from everylabel.parallel import work_together
-from everylabel.run import QUIET, Run
+from everylabel.run import QUIET, Machines, Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.tagger.blend import Blend, enough_for_trees, learn
 from everylabel.tagger.blending_set import joined_set
@@ -40,8 +39,8 @@ from everylabel.tagger.contents import check_contents
 from everylabel.tagger.cut import cut
 from everylabel.tagger.experts import fit_expert, new_expert, opinion_names, opinions, ranks_unseen, why_unfitted
 from everylabel.tagger.explain import Evidence, Training, beginnings, evidence
-from everylabel.tagger.job_cache import RankingsByRehearsal
-from everylabel.tagger.jobs import executor_of, jobs_of, joined, run_job
+from everylabel.tagger.job_cache import FittedJob, RankingsByRehearsal
+from everylabel.tagger.jobs import jobs_of, joined, run_jobs
 from everylabel.tagger.order import DEPTH, MOST_NEW, ORDERS, Order, best_rare_weight, interleaved, only_new
 from everylabel.tagger.plan import Choice, Plan, choose_plan, seconds_of, spoken, spoken_event
 from everylabel.tagger.prior import Prior, prior_among, prior_of
@@ -91,11 +90,11 @@ class Tagger(Method):
         known = dev_of(dataset, dev)
         return self._fitted_by(dataset, lambda model: model._fit_and_blend(dataset, known, run))
 
-    def plan(self, dataset: Dataset, dev: Dataset | None = None) -> Plan:
-        """What `fit` would do, without doing it."""
+    def plan(self, dataset: Dataset, dev: Dataset | None = None, machines: Machines | None = None) -> Plan:
+        """What `fit` would do, without doing it; `machines`: where it would, if not here."""
         self.check_fit(dataset)
         dataset = prepared(dataset, self.label_languages)
-        facts = Facts.of(dataset, dev_of(dataset, dev), self.language, self.encoder)
+        facts = Facts.of(dataset, dev_of(dataset, dev), self.language, self.encoder).on(machines)
         return choose_plan(facts, seconds_of(self.budget), only=self.experts, without=self.without)
 
     def rank(self, texts: Views | Documents | Iterable[str], k: int = 10) -> Ranking:
@@ -207,7 +206,7 @@ class Tagger(Method):
         self._fit_and_blend(dataset, None, run)
 
     def _fit_and_blend(self, dataset: Dataset, dev: Dataset | None, run: Run) -> None:
-        self.plan_ = self.plan(dataset, dev)
+        self.plan_ = self.plan(dataset, dev, run.machines)
         for line in self.plan_.lines():
             run.say(line)
         self.costs_: dict[str, float] = {}
@@ -241,24 +240,28 @@ class Tagger(Method):
         found: list[RankingsByRehearsal] = []
         n_held = n_held_out(rehearsed)
         spare = self.plan_.spare
+        begun: dict[str, Iterator[FittedJob]] = {}
+        if run.executor is not None:  # jobs of all experts are done elsewhere, beside each other
+            begun = {choice.name: self._jobs(choice, dataset, rehearsed, run) for choice in self.plan_.experts}
         for choice in (*self.plan_.experts, *spare):
-            if self.experts_ and not clock.has_time_for(choice.seconds, BLENDING * n_held, choice.kind):
+            ahead = choice.name in begun
+            if self.experts_ and not ahead and not clock.has_time_for(choice.seconds, BLENDING * n_held, choice.kind):
                 self._leave_out(choice, f"left out while fitting: {spoken(clock.seconds)} of the budget are gone", run)
                 continue
             if choice in spare:
                 run.say(f"{choice.name}: there is time for it")
                 self.plan_ = self.plan_.taking(choice.name)
             try:
-                with clock.watch(choice.name, choice.seconds, choice.kind) as watched:
-                    jobs = jobs_of(choice.name, self._settings(choice), self.random_state, rehearsed)
-                    work = partial(run_job, dataset=dataset, rehearsals=rehearsed, run=run)
-                    results = list(executor_of(choice.name, len(jobs), run).map(work, jobs))
+                with clock.watch(choice.name, 0.0 if ahead else choice.seconds, choice.kind) as watched:
+                    results = list(begun.get(choice.name) or self._jobs(choice, dataset, rehearsed, run))
                     watched.before = sum(result.seconds for result in results if result.from_cache)
             except Exception as error:  # of whatever kind: what the others learn is worth more, and it is said
                 why = why_unfitted(error)
                 self._leave_out(choice, why, run)
                 self._note("left out", expert=choice.name, why=why)
                 continue
+            if ahead:  # others were waited for, too
+                self.costs_[choice.name] = round(sum(result.seconds for result in results), 2)
             found += [result.rankings for result in results]
             (self.experts_[choice.name],) = (result.expert for result in results if result.expert is not None)
         if not self.experts_:
@@ -267,6 +270,10 @@ class Tagger(Method):
         self.prior_ = prior_among(self.experts_.values(), n_held)
         with clock.watch("blend"):
             self._blend_experts(dataset, dev, rehearsed, joined(found, len(rehearsed)), run)
+
+    def _jobs(self, choice: Choice, dataset: Dataset, rehearsed: list[Rehearsal], run: Run) -> Iterator[FittedJob]:
+        jobs = jobs_of(choice.name, self._settings(choice), self.random_state, rehearsed)
+        return run_jobs(jobs, dataset, rehearsed, run)
 
     def _leave_out(self, choice: Choice, why: str, run: Run) -> None:
         run.say(f"{choice.name}: {why}")

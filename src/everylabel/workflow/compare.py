@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
@@ -22,6 +23,7 @@ from everylabel.metrics.significance import (
     paired_bootstrap,
     sign_test,
 )
+from everylabel.parallel import InTurn
 from everylabel.report.differences import Change
 from everylabel.run import QUIET, Run
 from everylabel.workflow.doubts import doubts
@@ -96,14 +98,50 @@ def compare(
     run: Run = QUIET,
 ) -> Compared:
     """Fit a method on the training documents, evaluate it on the held-out ones, and test it against the first one."""
+    found = run_row(Row(method), train=train, held_out=held_out, protocol=protocol, run=run)
+    return _against(found, first, protocol)
+
+
+class Row(NamedTuple):
+    """A job of a comparison: a method that is not fitted yet."""
+
+    method: Method
+
+    @property
+    def name(self) -> str:
+        return self.method.name
+
+    @property
+    def label(self) -> str:
+        return f"compare-{self.name}"
+
+
+def compare_all(
+    methods: Sequence[Method], train: Dataset, held_out: Dataset, *, protocol: Protocol = USUAL, run: Run = QUIET
+) -> Iterator[Compared]:
+    """Each against the first one, in their order; beside each other if the run's executor can do that."""
+    work = partial(run_row, train=train, held_out=held_out, protocol=protocol, run=run)
+    first: Compared | None = None
+    for found in (run.executor or InTurn()).map(work, [Row(method) for method in methods]):
+        one = _against(found, first, protocol)
+        first = first or one
+        yield one
+
+
+def run_row(row: Row, train: Dataset, held_out: Dataset, protocol: Protocol, run: Run) -> Compared:
+    """Fitted and evaluated, held against nothing yet."""
     started = time.perf_counter()
-    method.fit(train, run=run)
+    row.method.fit(train, run=run)
     seconds = time.perf_counter() - started
-    found = evaluate(method, held_out, protocol=protocol, run=run)
+    found = evaluate(row.method, held_out, protocol=protocol, run=run)
+    return Compared(row.name, seconds, found, row.name)
+
+
+def _against(one: Compared, first: Compared | None, protocol: Protocol) -> Compared:
     if first is None:
-        return Compared(method.name, seconds, found, method.name)
-    against = differences(found, first.evaluation, decided=protocol.decided)
-    return Compared(method.name, seconds, found, first.name, against)
+        return one
+    found = differences(one.evaluation, first.evaluation, decided=protocol.decided)
+    return replace(one, first=first.name, differences=found)
 
 
 def differences(

@@ -158,11 +158,7 @@ def _values(model: Method, views: Views, ranking: Ranking, part: Transformed, wa
 
 
 def _shown(model: Method, label: int, score: float, language: str) -> Values:
-    labels = model.labels_
-    name = labels.name_in(label, language) if language else labels.names[label]
-    found = {"id": labels.ids[label], "name": name, "score": round(score, DIGITS)}
-    more = {"notation": labels.notations[label], "uri": labels.uri_of(label)}
-    return found | {key: value for key, value in more.items() if value}
+    return {**model.labels_.shown(label, language), "score": round(score, DIGITS)}
 
 
 def _located(item: Evidence, places: tuple[Place, ...]) -> Values:

@@ -1,0 +1,205 @@
+"""Who runs jobs on a cluster: each is a task of Ray, with its cores, its memory and a GPU where it can use one.
+
+All jobs begin as soon as there is room for them, in any order; results are taken in the order of the jobs, and are kept
+(`done`) when they come. What all jobs need, such as the data, is put into Ray's object store once, and read by each
+process once. A worker or node that is lost takes its tasks with it, and Ray runs them again, up to three times.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+from everylabel import __version__
+from everylabel.distributed.cluster import Cluster, check_version
+from everylabel.distributed.errors import said_where, told_here
+from everylabel.distributed.progress import Far, heard
+from everylabel.parallel import VARIABLE
+from everylabel.run import Machines, Run
+
+A = TypeVar("A")
+R = TypeVar("R")
+
+MOST_CORES = 8  # of a job: more of them together make it little faster
+TIMES_DATA = 4  # memory of a job, as a multiple of what it is sent
+_received: dict[str, Any] = {}  # in a worker: what was sent last, by its number in the object store
+
+
+class Needs(NamedTuple):
+    """What a task is given."""
+
+    cores: int
+    gpus: int = 0
+
+
+class OnRay:
+    """An executor (parallel.py). `needs`: of a job; `most_memory`: of a node, in bytes, beyond which nothing is asked
+    for."""
+
+    def __init__(self, needs: Callable[[Any], Needs], reporter: Far | None, most_memory: int = 0) -> None:
+        self._needs, self._reporter, self._most_memory = needs, reporter, most_memory
+        self._sent: dict[int, tuple[Any, Any, int]] = {}  # by identity: the value, which is kept, its place, its size
+        self._running: dict[Any, tuple[Any, Callable[[Any, Any], None] | None]] = {}  # tasks of all calls
+        self._ended: dict[Any, _Ended] = {}  # that nobody has taken yet
+
+    def map(self, work: Callable[[A], R], jobs: Sequence[A], done: Callable[[A, R], None] | None = None) -> Iterator[R]:
+        sent, size = self._send(work)
+        tasks = [self._begin(sent, size, job) for job in jobs]
+        for task, job in zip(tasks, jobs, strict=True):
+            self._running[task] = (job, done)
+        return (self._result(task) for task in tasks)
+
+    def close(self) -> None:
+        """Tasks that nobody waits for any more are ended."""
+        import ray
+
+        for task in self._running:
+            ray.cancel(task, force=True)
+        self._running.clear()
+        self._ended.clear()
+        self._sent.clear()
+
+    def _result(self, task: Any) -> Any:
+        """Whatever ends meanwhile is kept; what went wrong with it is told to who asks for it."""
+        import ray
+
+        while task not in self._ended:
+            (ended, *_), _ = ray.wait(list(self._running))
+            job, done = self._running.pop(ended)
+            try:
+                with told_here(label_of(job)):
+                    result = ray.get(ended)
+            except Exception as error:
+                self._ended[ended] = _Ended(None, error)
+            else:
+                if done is not None:
+                    done(job, result)
+                self._ended[ended] = _Ended(result)
+        found = self._ended.pop(task)
+        if found.error is not None:
+            raise found.error
+        return found.result
+
+    def _begin(self, sent: Any, size: int, job: Any) -> Any:
+        import ray
+
+        needs, label = self._needs(job), label_of(job)
+        reporter = None if self._reporter is None else self._reporter.named(f"{label}: ")
+        memory = min(TIMES_DATA * size, self._most_memory)
+        options = {"num_cpus": needs.cores, "num_gpus": needs.gpus, "memory": memory}
+        task = ray.remote(_worked).options(name=label, max_retries=3, **options)
+        return task.remote(sent, job, reporter, needs.cores, __version__)
+
+    def _send(self, work: Callable[..., Any]) -> tuple[Any, int]:
+        """The function with references in place of what it is given. A `Run` is one of this process: a task gets its
+        own."""
+        import ray
+
+        size, keywords = 0, dict[str, Any]()
+        given = work.keywords if isinstance(work, partial) else {}
+        for name, value in given.items():
+            if isinstance(value, Run):
+                keywords[name] = replace(
+                    value, reporter=None, checkpoints=None, executor=None, machines=None, shared=None
+                )
+                continue
+            if id(value) not in self._sent:
+                place = ray.put(value)
+                self._sent[id(value)] = (value, place, size_of(place))
+            _, place, own = self._sent[id(value)]
+            keywords[name] = _Place(place)
+            size += own
+        return (partial(work.func, *work.args, **keywords) if isinstance(work, partial) else work), size
+
+
+class _Ended(NamedTuple):
+    result: Any
+    error: Exception | None = None
+
+
+class _Place(NamedTuple):
+    """A reference that Ray does not follow by itself: a process that has the value already does not read it again."""
+
+    reference: Any
+
+
+@contextmanager
+def on_ray(there: Cluster, needs: Callable[[Any, int, int], Needs], run: Run) -> Iterator[Run]:
+    """The run whose jobs are done by the cluster until the end of the block."""
+    cores = cores_of_a_job(there)
+    with heard(run) as reporter:
+        most_memory = max((node.memory for node in there.nodes), default=0)
+        executor = OnRay(lambda job: needs(job, cores, there.gpus), reporter, most_memory)
+        try:
+            yield replace(run, executor=executor, machines=machines(there))
+        finally:
+            executor.close()
+
+
+def cores_of_a_job(there: Cluster) -> int:
+    return max(1, min([MOST_CORES, *(node.cores for node in there.nodes if node.cores)]))
+
+
+def machines(there: Cluster) -> Machines:
+    cores = cores_of_a_job(there)
+    at_once = sum(node.cores // cores for node in there.nodes)
+    return Machines(max(1, at_once), cores, there.gpus > 0, str(there))
+
+
+def label_of(job: Any) -> str:
+    """By what a task is found in Ray's dashboard."""
+    return str(getattr(job, "label", job))
+
+
+def size_of(place: Any) -> int:
+    """Bytes in the object store."""
+    import ray
+
+    found = ray.experimental.get_object_locations([place])[place].get("object_size", 0)
+    return int(found or 0)
+
+
+def _worked(work: Callable[[Any], Any], job: Any, reporter: Far | None, cores: int, version: str) -> Any:
+    """In a worker."""
+    with said_where():
+        check_version(version)
+        if isinstance(work, partial):
+            work = partial(work.func, *work.args, **_here(work.keywords, reporter))
+        with _on_cores(cores):
+            return work(job)
+
+
+def _here(keywords: dict[str, Any], reporter: Far | None) -> dict[str, Any]:
+    import ray
+
+    places = {value.reference.hex(): value for value in keywords.values() if isinstance(value, _Place)}
+    for old in [key for key in _received if key not in places]:
+        del _received[old]
+    for key, place in places.items():
+        if key not in _received:
+            _received[key] = ray.get(place.reference)
+    found = {}
+    for name, value in keywords.items():
+        if isinstance(value, _Place):
+            found[name] = _received[value.reference.hex()]
+        else:
+            found[name] = replace(value, reporter=reporter) if isinstance(value, Run) else value
+    return found
+
+
+@contextmanager
+def _on_cores(n: int) -> Iterator[None]:
+    """As many threads as the task was given; Ray says so only to OpenMP, and to a new process."""
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = str(n)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[VARIABLE]
+        else:
+            os.environ[VARIABLE] = before
