@@ -21,7 +21,7 @@ from benchmarks.record import WORK, read_result, write_result
 from benchmarks.rows import all_rows, cell_name, read_row
 from benchmarks.run.command import data_folder, data_parser, start, use_own_cache
 from benchmarks.run.fitting import fit, saved_and_loaded
-from benchmarks.run.shown import keep_ranking, load_train, ranking_path, read_ranking, some, supervised
+from benchmarks.run.shown import counted, keep_ranking, load_train, ranking_path, read_ranking, some, supervised
 from benchmarks.run.watch import Stages, Watch
 
 if TYPE_CHECKING:
@@ -95,8 +95,7 @@ def run_cell(row: str, seed: int, data: Path, split: str) -> None:
         values["history"][0]["projection"], values["history"][-1]["projection"] = about_labels
     if spec["table"] == "pairs" and split == "test":
         values["calibration"] = calibration(method, ranking, test, folder, train.counts)
-    by_shown = "dropped" in spec or spec.get("bands") == "shown"
-    write_cell(row, seed, split, values, ranking, shown if by_shown else train, test)
+    write_cell(row, seed, split, values, ranking, counted(train, spec, seed), test)
 
 
 def run_made(row: str, seed: int, data: Path, split: str) -> None:

@@ -53,6 +53,14 @@ def supervised(train: Dataset, row: dict[str, Any], seed: int) -> Dataset:
     return train.without_pairs() if row.get("pairs") == "none" else train
 
 
+def counted(train: Dataset, row: dict[str, Any], seed: int) -> Dataset:
+    """What bands, propensities and unseen labels go by: all training pairs, or those that the row's method was shown.
+
+    The latter where labels are `dropped`, and where the row says `bands = "shown"`.
+    """
+    return supervised(train, row, seed) if "dropped" in row or row.get("bands") == "shown" else train
+
+
 def names_alone(data: Dataset) -> Dataset:
     """Without alternative names and descriptions."""
     from dataclasses import replace

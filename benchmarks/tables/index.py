@@ -14,6 +14,8 @@ from benchmarks.tables import (
     house,
     languages,
     many_labels,
+    page,
+    papers,
     prior,
     serving,
     speed,
@@ -28,6 +30,7 @@ _MODULES = (
     tagger,
     with_pairs,
     without_pairs,
+    papers,
     prior,
     unseen_labels,
     languages,
@@ -35,6 +38,7 @@ _MODULES = (
     many_labels,
     house,
     serving,
+    page,
     hostile,
     feedback,
 )
@@ -53,8 +57,8 @@ def index_text() -> str:
         "Topics",
         table(["page", "about", "measured by"], [index_row(page) for page in texts]),
         "`NAME` above is `python -m benchmarks.run.NAME --data DIR` (`debian`, `checking`, `hostile`, "
-        "`hostile_writers`, `hostile_requests`, `label_index`, `serving_faults` and `serving_soak` "
-        "without `--data`).",
+        "`hostile_writers`, `hostile_requests`, `label_index`, `serving_faults`, `serving_soak` "
+        "and `first_view` without `--data`).",
     )
     contents = section("What is where", "\n".join(contents_line(page, text) for page, text in texts.items()))
     rows = "Rows of the tables of quality are in `benchmarks/rows/DATA/TABLE.toml`, their results in `quality/`."
@@ -81,8 +85,8 @@ def link(page: Page) -> str:
 
 
 def main() -> None:
-    for page in PAGES:
-        page.write()
+    for one in PAGES:
+        one.write()
     (RESULTS / "README.md").write_text(index_text(), encoding="utf-8")
     print(f"wrote {RESULTS.name}/README.md")
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from benchmarks.record import read_results
-from benchmarks.tables.markdown import conditions, percent, section, table
+from benchmarks.record import read_result, read_results
+from benchmarks.rows import all_rows
+from benchmarks.tables.markdown import conditions, difference, percent, section, table
 
 RANKED = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@1", "PSP@3", "PSP@5", "R@100", "ZSR@100")
 WITH_PAIRS = (*RANKED, "macro-F1@5", "tail-F1@5", "tail-F1-tested@5")
@@ -22,8 +23,10 @@ NOTES = (
     "classifier, de-ret, depl and depl+cls ran on one core beside other work, and so did the seeds 1 and 2 of "
     "matchxml, whose seed 0 had two cores beside other work: alone they take less. The fit of an ensemble is the "
     "sum of its three. Of rows on 10,000 documents times say little: they ran side by side, with frozen vectors "
-    "from the cache. `rare`: the row with `rare_weight=0.2`, made of kept rankings."
+    "from the cache. `rare`: the row with `rare_weight=0.2`, made of kept rankings. Label texts: `all` are names, "
+    "alternative names and descriptions, as far as a vocabulary has them."
 )
+COMPARED = ("P@1", "nDCG@5", "PSP@5", "R@100", "ZSR@100", "macro-F1@5", "tail-F1@5")
 EACH = "A row is made by `python -m benchmarks.run.quality --rows ROW`; the last one: "
 FROM_CELLS = "From the cells of `python -m benchmarks.run.quality --rows ROW`."
 
@@ -46,7 +49,8 @@ def quality_section(name: str, title: str, metrics: tuple[str, ...], remarks: st
         return ""
     rows = [quality_row(row, seeds, metrics) for row, seeds in records.items()]
     intervals = [f"{key}, 95%" for key in INTERVALS]
-    columns = ["row", *metrics, *intervals, "fit s", "s/1,000 steps", "docs/s", "model MB", "peak GB", "seeds"]
+    columns = ["row", *metrics, *intervals, "fit s", "s/1,000 steps", "docs/s", "model MB", "peak GB"]
+    columns += ["label texts", "seeds"]
     empty = [i for i in range(len(columns)) if all(row[i] == "-" for row in rows)]  # metrics that the data has not
     columns, *rows = [[entry for i, entry in enumerate(row) if i not in empty] for row in [columns, *rows]]
     last = next(reversed(records.values()))[0]
@@ -59,7 +63,26 @@ def quality_row(name: str, seeds: list[Cell], metrics: tuple[str, ...]) -> list[
     intervals = [interval(first, key) for key in INTERVALS]
     speed = [f"{first['seconds']['fit']:.0f}", thousand_steps(first), f"{first['documents_per_second']:,.0f}"]
     sizes = [f"{first['model_mb']:.0f}", f"{max(cell['peak_gb'] for cell in seeds):.1f}"]
-    return [name, *scores, *intervals, *speed, *sizes, ", ".join(str(cell["seed"]) for cell in seeds)]
+    texts = all_rows().get(first["row"], {}).get("texts", "all")
+    return [name, *scores, *intervals, *speed, *sizes, texts, ", ".join(str(cell["seed"]) for cell in seeds)]
+
+
+def differences_section(tables: frozenset[str]) -> str:
+    """Of the rows of these tables."""
+    record, rows = read_result("differences"), all_rows()
+    shown = [one for one in (record or {}).get("differences", []) if rows.get(one["row"], {}).get("table") in tables]
+    if record is None or not shown:
+        return ""
+    entries = []
+    for one in shown:
+        values = [difference(one.get(key)) for key in COMPARED]
+        entries.append([one["row"], one["against"], *values, " and ".join(map(str, one["seeds"]))])
+    notes = (
+        "Row minus the row it is held against, in points, mean over the seeds of each. F1: macro t-test over labels, "
+        "of the tail those with 1 to 9 training pairs; all others: 95% interval of the paired bootstrap over test "
+        "documents. What earlier runs did not count is left out."
+    )
+    return section("Differences", table(["row", "against", *COMPARED, "seeds"], entries), notes, conditions(record))
 
 
 def interval(cell: Cell, key: str) -> str:

@@ -6,8 +6,8 @@ from functools import partial
 
 from benchmarks.record import read_result
 from benchmarks.run.pair_choices import CHOICES, METRICS
-from benchmarks.tables.markdown import Page, conditions, difference, percent, picture, section, table
-from benchmarks.tables.quality import FROM_CELLS, WITH_PAIRS, cells, quality_section
+from benchmarks.tables.markdown import Page, conditions, percent, picture, section, table
+from benchmarks.tables.quality import FROM_CELLS, WITH_PAIRS, cells, differences_section, quality_section
 
 ALL = """\
 What to compare with, eurlex57k test: PECOS and omikuji in [the table of peers](speed.md); the best published neural
@@ -40,35 +40,13 @@ DEPL = (
     "keywords are the same as 20: 16 tokens have no room for more. The names alone are as good on the tail."
 )
 
-TAIL = "DEPL beside the SVM and its own parts, rare labels favoured in none; one seed, and rows still to come."
+COMPARED_TABLES = frozenset(("pairs", "matchxml ablation", "depl ablation", "one-sided"))
 
 
 def pictures_section() -> str:
     shown = picture("frequency", "macro-F1 by how often a label was seen"), picture("bands", "what a band adds to P@5")
     about = "Macro-F1 by how often a label was seen, and what each band adds to P@5; eurlex57k, first seeds."
     return section("By how often a label was seen", about, *shown) if any(shown) else ""
-
-
-def differences_section() -> str:
-    record = read_result("differences")
-    if record is None:
-        return ""
-    keys = ("P@1", "nDCG@5", "PSP@5", "macro-F1@5", "tail-F1@5")
-    rows = [
-        [
-            found["row"],
-            found["against"],
-            *(difference(found[key]) for key in keys),
-            " and ".join(map(str, found["seeds"])),
-        ]
-        for found in record["differences"]
-    ]
-    notes = (
-        "Row minus the row it is held against, in points, mean over the seeds of each. P@1, nDCG@5 and PSP@5: 95% "
-        "interval of the paired bootstrap over test documents; F1: macro t-test over labels, of the tail those with 1 "
-        "to 9 training pairs."
-    )
-    return section("Differences", table(["row", "against", *keys, "seeds"], rows), notes, conditions(record))
 
 
 def bounds_section() -> str:
@@ -186,8 +164,7 @@ PAGE = Page(
         pictures_section,
         partial(quality_section, "matchxml ablation", "MatchXML's parts, 10,000 documents", WITH_PAIRS, MATCHXML),
         partial(quality_section, "depl ablation", "DEPL's parts, 10,000 documents", WITH_PAIRS, DEPL),
-        partial(quality_section, "depl tail", "DEPL's tail, all documents", WITH_PAIRS, TAIL),
-        differences_section,
+        partial(differences_section, COMPARED_TABLES),
         bounds_section,
         costs_section,
         calibration_section,

@@ -11,7 +11,7 @@ from scipy import stats
 from everylabel.data.dataset import pairs_from_lists
 from everylabel.errors import ConfigError, DataError
 from everylabel.metrics.ranking import Hits, Ratio, by_document, find_hits
-from everylabel.metrics.significance import interval, macro_t_test, paired_bootstrap, sign_test
+from everylabel.metrics.significance import interval, macro_t_test, paired_bootstrap, sign_flip_test, sign_test
 from everylabel.types import Ranking
 
 
@@ -157,3 +157,17 @@ def test_the_interval_of_a_mean_is_that_of_the_normal_distribution() -> None:
     error = 1.96 * values.std() / np.sqrt(len(values))
     assert low == pytest.approx(values.mean() - error, abs=0.1 * error)
     assert high == pytest.approx(values.mean() + error, abs=0.1 * error)
+
+
+def test_signs_are_flipped_exactly_for_few_and_drawn_for_many() -> None:
+    b = means([0.5] * 4)
+    assert sign_flip_test(means([0.4, 0.4, 0.4, 0.4]), b) == 1 / 16
+    assert sign_flip_test(means([0.4, 0.5, 0.5, 0.5]), b) == 1 / 2
+    assert sign_flip_test(b, b) == 1
+    assert sign_flip_test(means([0.6, 0.6, 0.4, 0.5]), b) == 7 / 8  # all but the one in which all three are better
+    rng = np.random.default_rng(0)
+    few = rng.normal(-0.05, 0.1, 14)
+    drawn = sign_flip_test(means([*few, 1e-12]), means([0.0] * 15))
+    assert drawn == pytest.approx(sign_flip_test(means(list(few)), means([0.0] * 14)), abs=0.02)
+    with pytest.raises(DataError, match="same documents"):
+        sign_flip_test(means([0.5] * 3), means([0.5] * 4))

@@ -70,6 +70,25 @@ def test_supervised_contrastive_is_equation_3(seed: int, n: int, m: int, tempera
 
 @shapes
 @few
+def test_positives_may_count_for_more_or_less(seed: int, n: int, m: int, temperature: float) -> None:
+    x, y = vectors(seed, n, m)
+    rng = np.random.default_rng(seed)
+    weights = np.where(rng.random((n, m)) < 0.4, rng.random((n, m)), 0)
+    rows = [
+        -np.average([share(x[i], y[p], y, temperature) for p in range(m)], weights=weights[i])
+        for i in range(n)
+        if weights[i].any()
+    ]
+    loss = supervised_contrastive(tensor(x), tensor(y), weights, temperature)
+    assert loss.item() == pytest.approx(np.mean(rows) if rows else 0.0, abs=1e-9)
+    mask = weights > 0
+    same = [supervised_contrastive(tensor(x), tensor(y), mask * weight, temperature) for weight in (1.0, 0.25)]
+    assert same[0].item() == supervised_contrastive(tensor(x), tensor(y), mask, temperature).item()
+    torch.testing.assert_close(*same)
+
+
+@shapes
+@few
 def test_label_regularisation_is_equation_4_with_all_twins(seed: int, n: int, m: int, temperature: float) -> None:
     """As the authors' loss.py: twins of the same cluster are positives, all twins and labels the denominator."""
     x, twins, labels = vectors(seed, n, n, m)

@@ -7,7 +7,7 @@ eurlex57k, cve-libraries and wordnet-reverse), by what they are spent on, so tha
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from everylabel.machine import REFERENCE, Speeds, has_gpu, speeds
 from everylabel.parallel import n_threads
+from everylabel.run import Machines
 from everylabel.text.language import language_or_any
 from everylabel.text.lemmas import pieces_of
 from everylabel.text.matching import label_texts
@@ -54,6 +55,8 @@ class Facts:
     gpu: bool = False
     torch: bool = True
     speeds: Speeds = field(default=REFERENCE)  # of this machine, beside the one of `Work`
+    at_once: int = 1  # jobs that run at a time, each on `cores`
+    machines: str = ""  # where they run, if not here
 
     @classmethod
     def of(cls, dataset: Dataset, dev: Dataset | None = None, language: str = "auto", encoder: str = "") -> Facts:
@@ -80,6 +83,13 @@ class Facts:
             torch=torch,
             speeds=speeds(gpu=gpu),
         )
+
+    def on(self, machines: Machines | None) -> Facts:
+        """The same data on these machines; each core is taken to be as fast as one here."""
+        if machines is None:
+            return self
+        gpu = machines.gpu and self.torch
+        return replace(self, cores=machines.cores, gpu=gpu, at_once=machines.at_once, machines=machines.about)
 
     @property
     def all_words(self) -> float:

@@ -36,24 +36,24 @@ def info_nce(x: Tensor, y: Tensor, temperature: float = 1.0) -> Tensor:
     return functional.cross_entropy(logits, torch.arange(len(x), device=x.device))
 
 
-def supervised_contrastive(
-    x: Tensor, y: Tensor, positives: Tensor | NDArray[np.bool_], temperature: float = 1.0
-) -> Tensor:
+def supervised_contrastive(x: Tensor, y: Tensor, positives: Tensor | NDArray[Any], temperature: float = 1.0) -> Tensor:
     """Eq. 3: the mean over i of -1/|P(i)| * the sum over p in P(i) of log softmax_j(x_i . y_j / temperature) at j = p.
 
-    `positives` is a boolean mask, rows of x by rows of y. A row without a positive has nothing to say and is skipped,
-    and 0 comes out when none has one. With the identity as the mask it is `info_nce`.
+    `positives` is a boolean mask, rows of x by rows of y, or how much each of them counts: |P(i)| is then their sum. A
+    row without a positive has nothing to say and is skipped, and 0 comes out when none has one. With the identity as
+    the mask it is `info_nce`.
     """
     return of_positives(x @ y.T / temperature, positives)
 
 
-def of_positives(logits: Tensor, positives: Tensor | NDArray[np.bool_]) -> Tensor:
-    """The mean over rows of the mean over their positives of -log softmax; rows without a positive are skipped."""
-    mask = _as_mask(positives, logits)
-    shares = functional.log_softmax(logits, dim=1)
-    counts = mask.sum(dim=1)
-    losses = -shares.masked_fill(~mask, 0).sum(dim=1) / counts.clamp(min=1)
-    return losses.sum() / (counts > 0).sum().clamp(min=1)
+def of_positives(logits: Tensor, positives: Tensor | NDArray[Any]) -> Tensor:
+    """The mean over rows of the (weighted) mean over their positives of -log softmax; rows without one are skipped."""
+    weights = torch.as_tensor(positives, dtype=logits.dtype, device=logits.device)
+    sums = weights.sum(dim=1)
+    there = sums > 0
+    shares = functional.log_softmax(logits, dim=1).masked_fill(weights == 0, 0)  # not minus infinity times 0
+    losses = -(shares * weights).sum(dim=1) / sums.masked_fill(~there, 1)
+    return losses.sum() / there.sum().clamp(min=1)
 
 
 def decoupled_softmax(logits: Tensor, positives: Any, negatives: Any) -> Tensor:

@@ -213,7 +213,7 @@ def test_what_the_siblings_are() -> None:
     assert Ict().learn == SelfSupervision()
     assert SimCse().learn == SelfSupervision(task="twins")
     assert Rts().learn == SelfSupervision(task="segments")
-    assert Maclr().learn == SelfSupervision(**ALL)
+    assert Maclr().learn == SelfSupervision(**ALL, pseudo_labels=30, pseudo_by_rank=True, pseudo_least=0.5)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from tests.methods.maclr import selfsup_toy as toy
 from tests.methods.maclr.selfsup_toy import DATA, LABELS, NAMES, New
 
 from everylabel.data.dataset import Dataset, Documents, pairs_from_lists
-from everylabel.methods.maclr.selfsup import Batch, Learner, StageOne
+from everylabel.methods.maclr.selfsup import PSEUDO_STATIC_LR, STATIC_LR, Batch, Learner, StageOne, pseudo_pairs
 from everylabel.text.matching import LabelMatcher, MatchConfig
 from everylabel.text.views import Views
 from everylabel.train.batches import Corpus, epoch_rows
@@ -83,6 +83,19 @@ def test_stage_two_s_mask_marks_a_document_s_own_pseudo_labels(
             assert {columns[i] for i in np.flatnonzero(marked)} == by_words[row]
         seen.update(rows)
     assert len(seen) == len(DATA)
+
+
+@pytest.mark.parametrize("by_rank", [False, True])
+def test_pseudo_labels_count_alike_or_by_their_rank_in_each_view(by_rank: bool) -> None:
+    views = [np.array([[3, 1, -1], [-1, -1, -1]], np.int32), np.array([[1, 2], [0, -1]], np.int32)]
+    pairs = pseudo_pairs(views, 4, by_rank=by_rank).toarray()
+    first = [0, 1 / 2 + 1, 1 / 2, 1] if by_rank else [0, 1, 1, 1]
+    np.testing.assert_array_equal(pairs, [first, [1, 0, 0, 0]])
+
+
+@pytest.mark.parametrize("pseudo", [False, True])
+def test_static_embeddings_learn_slower_where_pseudo_labels_follow(learner: New, pseudo: bool) -> None:
+    assert learner(pseudo_tfidf=pseudo).static_lr == (PSEUDO_STATIC_LR if pseudo else STATIC_LR)
 
 
 def test_the_encoder_s_pseudo_labels_may_have_to_be_above_a_cosine(

@@ -10,9 +10,11 @@ and those of the same cluster are positives; a title that occurs in the text is 
 takes the top 1 of each view, the encoder's above a product of 36 only: `pseudo_labels=1`, `pseudo_least=36`.
 
 Without a preset: cosine with a temperature, documents are centred (tower.py), K0, steps and learning rate go by the
-corpus and the encoder, random labels stand beside a batch's own in stage II, and fine-tuning goes on with the batches
-of the stage before it: trained on a few labels alone, the encoder forgets the others (on eurlex57k with 1 % of the
-labels nDCG@5 fell from 36 to 22).
+corpus and the encoder. `maclr` has 30 pseudo labels of each view that count less the lower they stand, the encoder's
+above a cosine of 0.5 only: three alike, as in the paper, find less (chosen on dev, results/pages/without-pairs.md).
+Random labels stand beside a batch's own in stage II, and fine-tuning goes on with the batches of the stage before it:
+trained on a few labels alone, the encoder forgets the others (on eurlex57k with 1 % of the labels nDCG@5 fell from 36
+to 22).
 
 Cost of a step: one pass forward and back over a batch's tokens; of new clusters: encoding all documents once.
 """
@@ -24,6 +26,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 from everylabel.data.dataset import Dataset
+from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError
 from everylabel.methods.facts import Facts, Work
 from everylabel.methods.maclr.semantic import Semantic
@@ -44,12 +47,14 @@ class SelfSupervision(Compute):
     pseudo_encoder: bool = False  # stage II: pseudo labels by the encoder itself
     pseudo_tfidf: bool = False  # stage II: pseudo labels by TF-IDF
     pseudo_labels: int = 3  # of each view and document
+    pseudo_by_rank: bool = False  # a view's first label counts 1, its second 1/2, its third 1/3; False: each 1
     pseudo_least: float | None = None  # the encoder's only above this cosine or dot product; None: all of them
     batch_size: int = 256
     steps: int | None = None  # of each stage; None: by the size of the corpus
     fine_tune_steps: int | None = None  # on labelled documents; None: as `steps`, by their number
     fine_tune_alone: bool = False  # without the batches of the stage before it, and against the labels of a batch
-    lr: float | None = None  # None: 0.1 for static embeddings, 0.00002 for transformers; fine-tuning takes half of it
+    # None: 0.1 for static embeddings, 0.02 with pseudo labels, 0.00002 for transformers; fine-tuning takes half of it
+    lr: float | None = None
     temperature: float | None = None  # of eq. 2 and 3; None: 0.05 for cosines, 1 (none) for dot products
     label_temperature: float = 1.0  # of eq. 4: at 0.05 a text is so near to its twin that nothing is learned
     label_negatives: int = 256  # random labels a step in the regularisation
@@ -170,7 +175,7 @@ class Maclr(Ict):
     traits = replace(Ict.traits, reads_sentences=30)
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "paper": {
-            "encoder": {"kind": "bert-base-uncased", "max_tokens": 288},
+            "encoder": {"kind": "bert-base-uncased", "max_tokens": 288, "lexical": 0},
             "similarity": "dot",
             "head": 512,
             "center": False,
@@ -185,6 +190,8 @@ class Maclr(Ict):
                 "first_clusters": 2048,
                 "label_negatives": 32,
                 "pseudo_labels": 3,
+                "pseudo_by_rank": False,
+                "pseudo_least": None,
                 "other_labels": 0,
                 "fine_tune_steps": 2_000,
                 "fine_tune_alone": True,
@@ -192,8 +199,15 @@ class Maclr(Ict):
         }
     }
 
+    encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(lexical=768))
     learn: SelfSupervision = field(
         default_factory=lambda: SelfSupervision(
-            clustering=True, label_regularisation=True, pseudo_encoder=True, pseudo_tfidf=True
+            clustering=True,
+            label_regularisation=True,
+            pseudo_encoder=True,
+            pseudo_tfidf=True,
+            pseudo_labels=30,
+            pseudo_by_rank=True,
+            pseudo_least=0.5,
         )
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
+from scipy.sparse import csr_matrix
 from torch import Tensor
 
 from everylabel.data.dataset import Dataset, Documents
@@ -17,7 +18,7 @@ from everylabel.methods.tower import Tower
 from everylabel.run import QUIET, Run
 from everylabel.text.matching import LabelMatcher, MatchConfig, label_texts
 from everylabel.text.views import Views
-from everylabel.train.batches import Corpus, epoch_rows, some_of
+from everylabel.train.batches import Corpus, dense_part, epoch_rows, some_of
 from everylabel.train.clusters import spherical_kmeans
 from everylabel.train.loop import Group, train
 from everylabel.train.losses import info_nce, label_regularisation, supervised_contrastive
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 EPOCHS, FEWEST, MOST = 10, 30, 20_000  # of a stage: passes over the documents, and the bounds of its steps
 SEGMENT_WORDS = (40, 80)  # RTS
-STATIC_LR, TRANSFORMER_LR = 0.1, 2e-5
+STATIC_LR, PSEUDO_STATIC_LR, TRANSFORMER_LR = 0.1, 0.02, 2e-5  # PSEUDO: where pseudo labels come after it
 TEMPERATURE = {"cosine": 0.05, "dot": 1.0}
 MORE_POSITIVES = 16  # of a row, in the first clusters
 DOUBLINGS, CLUSTERINGS = 10, 20  # in all steps; the paper's 10,000 and 5,000 of 100,000 steps
@@ -44,7 +45,7 @@ class Pairs(NamedTuple):
     y: Tokens
     y_is_document: bool = False
     x_is_document: bool = True
-    mask: Any = None
+    mask: Any = None  # or how much a positive counts
 
 
 class Batch(NamedTuple):
@@ -133,7 +134,9 @@ class Learner:
             views.append(self.tower.similar(self.views, least, config.pseudo_labels).ids)
         if views:
             every = np.arange(len(self.dataset.labels))
-            self.learn_pairs("stage-2", *_pairs_of(np.concatenate(views, axis=1)), every, share=1.0)
+            self.learn_pairs(
+                "stage-2", pseudo_pairs(views, len(every), by_rank=config.pseudo_by_rank), every, share=1.0
+            )
 
     def fine_tune(self, pairs: Csr) -> None:
         """Eq. 3 on labelled documents, at half the learning rate, while what was learned before is trained on, too.
@@ -143,11 +146,11 @@ class Learner:
         if self.config.fine_tune_alone:
             self.before = None
         known = np.flatnonzero(np.bincount(pairs.indices, minlength=len(self.dataset.labels)))
-        self.learn_pairs("fine-tuning", np.asarray(pairs.indptr, np.int64), pairs.indices, known, share=0.5)
+        self.learn_pairs("fine-tuning", pairs, known, share=0.5)
 
-    def learn_pairs(self, name: str, indptr: LongArray, labels: IntArray, others: LongArray, share: float) -> None:
-        """`others`: the labels that random negatives are drawn from."""
-        rows = np.flatnonzero(np.diff(indptr))
+    def learn_pairs(self, name: str, pairs: Csr, others: LongArray, share: float) -> None:
+        """A pair counts as much as its number says. `others`: the labels that random negatives are drawn from."""
+        rows = np.flatnonzero(np.diff(pairs.indptr))
         if not len(rows):
             self.progress.say(f"{name}: no document has a label to learn from, the encoder stays as it is")
             return
@@ -160,14 +163,11 @@ class Learner:
 
         def batches(number: int, rng: np.random.Generator) -> Batch:
             at = epoch_rows(len(rows), self.config.batch_size, number, self.seed)
-            own = [labels[indptr[rows[i]] : indptr[rows[i] + 1]] for i in at]
             random = others[rng.integers(len(others), size=n_others)]
-            columns = np.unique(np.concatenate([*own, random])).astype(np.int32)
-            mask = np.zeros((len(at), len(columns)), bool)
-            where = np.searchsorted(columns, np.concatenate(own))
-            mask[np.repeat(np.arange(len(at)), [len(row) for row in own]), where] = True
-            pairs = {name: Pairs(tokens.take(at), self.texts_of(columns, rng), mask=mask)}
-            return Batch(pairs) if before is None else before(number, rng).and_also(pairs)
+            columns = np.unique(np.concatenate([pairs[rows[at]].indices, random])).astype(np.int32)
+            weights = dense_part(pairs, rows[at], columns)
+            found = {name: Pairs(tokens.take(at), self.texts_of(columns, rng), mask=weights)}
+            return Batch(found) if before is None else before(number, rng).and_also(found)
 
         self.run(name, batches, steps, share)
 
@@ -176,7 +176,7 @@ class Learner:
             number + steps * self.config.accumulate, rng
         )  # goes on after its last step
         static = self.tower.encoder.config.kind == "static"
-        lr = self.config.lr or (STATIC_LR if static else TRANSFORMER_LR)
+        lr = self.config.lr or (self.static_lr if static else TRANSFORMER_LR)
         groups = [Group(list(self.towers.parameters()), lr=lr * share, sparse=static)]
         for _ in train(
             self.towers,
@@ -189,6 +189,12 @@ class Learner:
             run=self.progress,
         ):
             pass
+
+    @property
+    def static_lr(self) -> float:
+        """Slower in both stages where pseudo labels follow: a fast encoder learns their noise, too."""
+        pseudo = self.config.pseudo_tfidf or self.config.pseudo_encoder
+        return PSEUDO_STATIC_LR if pseudo else STATIC_LR
 
     def loss(self, towers: Any, batch: Batch) -> dict[str, Tensor]:
         losses: dict[str, Tensor] = {}
@@ -297,8 +303,18 @@ class StageOne:
         self.clusters = state["clusters"]
 
 
-def _pairs_of(ids: IntArray) -> tuple[LongArray, IntArray]:
-    """Each row's different labels, as indptr and labels."""
-    rows = [np.unique(row[row >= 0]) for row in ids]
-    indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
-    return indptr, np.concatenate(rows).astype(np.int32)
+def pseudo_pairs(views: list[IntArray], n_labels: int, *, by_rank: bool) -> Csr:
+    """The labels of all views (documents x ranks, padded with -1); what a label counts is summed over the views.
+
+    By rank, the r-th label of a view counts 1 / r; otherwise every label counts 1, also one that several views have.
+    """
+    ids = np.concatenate(views, axis=1)
+    ranks_in_view = np.concatenate([np.arange(1, view.shape[1] + 1) for view in views])
+    there = ids >= 0
+    weights = np.broadcast_to(1 / ranks_in_view if by_rank else np.ones(len(ranks_in_view)), ids.shape)[there]
+    indptr = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+    pairs = csr_matrix((weights.astype(np.float32), ids[there], indptr), shape=(len(ids), n_labels))
+    pairs.sum_duplicates()
+    if not by_rank:
+        pairs.data[:] = 1
+    return pairs
