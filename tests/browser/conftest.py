@@ -16,7 +16,7 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from everylabel.data import load_dataset, sample
 from everylabel.tagger.tagger import Tagger
@@ -40,7 +40,9 @@ TEXT = "🚢 The lifeboat crew rowed out twice to the wreck below the lighthouse
 GERMAN = "Seenotrettungsbootsbesatzungsunterkunftsverwaltung"
 ARABIC = "قوارب النجاة"
 EXAMPLES = (f"{TITLE}\n{TEXT}", "Bread and its bakers in a harbour town.", "A cookery book of fish.")
+PATIENCE = 15_000  # ms: a busy machine is slow
 Open = Callable[..., Page]
+expect.set_options(timeout=PATIENCE)
 
 
 def chromium() -> str:
@@ -79,6 +81,7 @@ class Site:
 
     def __init__(self, model: Path, state: Path, **settings: Any) -> None:
         self._model, self._state, self._settings, self._port = model, state, settings, 0
+        self.others: list[Project] = []  # that are served beside it
         self._server: Running | None = None
         self._thread: threading.Thread | None = None
 
@@ -88,7 +91,7 @@ class Site:
 
     def start(self) -> None:
         project = Project(id="sample", model=self._model, name="The sample", vocab="harbour", examples=EXAMPLES)
-        app = create_app([project], Settings(state=self._state, allow_learn=True, **self._settings))
+        app = create_app([project, *self.others], Settings(state=self._state, allow_learn=True, **self._settings))
         socket = bound_socket("127.0.0.1", self._port)
         self._port = socket.getsockname()[1]
         server = self._server = running(app)
@@ -143,7 +146,7 @@ def open_page(browser: Browser, site: Site) -> Iterator[Open]:
         context = browser.new_context(viewport={"width": width, "height": 800}, **{"locale": "en-GB", **options})
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("console", lambda said: wrong.append(said.text) if "Content Security" in said.text else None)
         page.goto(f"{site.address}/{path}")

@@ -280,3 +280,14 @@ def test_hashing_in_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(ids_module, "_BLOCK", 50)
     assert np.array_equal(hashes_of(column), whole)
     assert np.array_equal(hashes_of(column[7:19]), whole[7:19])
+
+
+def test_what_is_shown_of_a_label_is_in_a_language_and_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("everylabel.data.labels._MOST_SHOWN", 2)
+    finnish = Translation("fi", "Kala")
+    labels = LabelSet.of([Label("a", "Fish", notation="597", translations=(finnish,)), Label("http://b.example", "B")])
+    for _ in range(2):
+        assert labels.shown(0) == {"id": "a", "name": "Fish", "notation": "597"}
+        assert labels.shown(0, "fi") == {"id": "a", "name": "Kala", "notation": "597"}
+        assert labels.shown(1, "fi") == {"id": "http://b.example", "name": "B", "uri": "http://b.example"}
+    assert len(labels._known_shown) <= 2

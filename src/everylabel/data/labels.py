@@ -38,6 +38,7 @@ from everylabel.errors import DataError
 from everylabel.types import Csr, IntArray, LongArray
 
 ANY_LANGUAGE = "*"
+_MOST_SHOWN = 20_000  # labels that are kept as they are shown: some 20 MB
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -178,6 +179,26 @@ class LabelSet(Sliced[Label, "LabelSet"]):
     def uri_of(self, at: int) -> str:
         """A label's URI, which may be its id; "": it has none."""
         return self.uris[at] or (self.ids[at] if is_uri(self.ids[at]) else "")
+
+    def shown(self, at: int, language: str = "") -> Mapping[str, str]:
+        """What people see of a label: "id", "name" in a language ("": its own), "notation" and "uri" where it has them.
+
+        Kept: the same few thousand labels are shown again and again, and each takes 10 microseconds.
+        """
+        key = (at, language)
+        found = self._known_shown.get(key)
+        if found is None:
+            name = self.name_in(at, language) if language else self.names[at]
+            more = {"notation": self.notations[at], "uri": self.uri_of(at)}
+            found = {"id": self.ids[at], "name": name, **{kind: text for kind, text in more.items() if text}}
+            if len(self._known_shown) >= _MOST_SHOWN:
+                self._known_shown.clear()
+            self._known_shown[key] = found
+        return found
+
+    @cached_property
+    def _known_shown(self) -> dict[tuple[int, str], dict[str, str]]:
+        return {}
 
     @cached_property
     def parent_places(self) -> Csr:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
+from functools import lru_cache
 from pathlib import Path
 
 from fastapi import APIRouter, Request
-from fastapi.responses import FileResponse, Response
+from fastapi.responses import Response
 
 from everylabel.web.problems import Problem
 
@@ -42,9 +44,20 @@ def file(request: Request, name: str) -> Response:
 
 
 def _sent(request: Request, name: str) -> Response:
-    path = STATIC / name
-    found = FileResponse(path, media_type=FILES[name], headers=FRESH, stat_result=path.stat())
-    etag = found.headers["etag"]
+    """Packed for those who can take it: a third of the bytes."""
+    packed = "gzip" in request.headers.get("accept-encoding", "")
+    stamp = (STATIC / name).stat().st_mtime_ns
+    content = _content(name, stamp, packed)
+    etag = f'"{stamp:x}-{len(content):x}{"-gzip" if packed else ""}"'
+    headers = {**FRESH, "ETag": etag, "Vary": "Accept-Encoding"}
     if request.headers.get("if-none-match") == etag:
-        return Response(status_code=304, headers={**FRESH, "ETag": etag})
-    return found
+        return Response(status_code=304, headers=headers)
+    if packed:
+        headers["Content-Encoding"] = "gzip"
+    return Response(content, media_type=FILES[name], headers=headers)
+
+
+@lru_cache(maxsize=4 * len(FILES))
+def _content(name: str, _stamp: int, packed: bool) -> bytes:
+    content = (STATIC / name).read_bytes()
+    return gzip.compress(content, mtime=0) if packed else content

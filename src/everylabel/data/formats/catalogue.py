@@ -44,7 +44,7 @@ class Subject(NamedTuple):
     name: str
     id: str
     uri: str = ""
-    score: float = 1.0
+    score: float | None = 1.0  # None: a person thought of it
 
 
 class Tagging(NamedTuple):
@@ -53,6 +53,7 @@ class Tagging(NamedTuple):
     source: str = "local"  # code of the vocabulary, as MARC lists them
     process: str = "everylabel"
     date: str = ""  # as 20270131
+    by_person: bool = False  # whether somebody has looked at the labels and taken them
 
 
 Subjects = Mapping[int, Sequence[Subject]]  # by the number of the record

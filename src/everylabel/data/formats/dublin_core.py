@@ -43,8 +43,12 @@ def splits(_path: Path) -> list[str]:
 
 
 def read_documents(source: Source, _split: str) -> Iterator[Row]:
+    return catalogue.rows_of(read_records(source), source)
+
+
+def read_records(source: Source) -> Iterator[Record]:
     found = _elements(content_of(source.path), source.path)
-    return catalogue.rows_of((_record(one, number) for number, one in enumerate(found, 1)), source)
+    return (_record(one, number) for number, one in enumerate(found, 1))
 
 
 def write_subjects(source: Source, target: Path, subjects: Subjects, _tagging: Tagging) -> int:

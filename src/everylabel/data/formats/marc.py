@@ -2,7 +2,8 @@
 the subjects.
 
 New subjects are 650 _7 with $a, $2 and $0, and for each an 883 that says by what, how surely and when, linked by $8.
-They are put into the record's bytes: its other fields stay as they are, also those in MARC-8, where letters that are
+The first indicator of 883 says whether a person has taken it from the machine (1), or nobody has looked at it (0). They
+are put into the record's bytes: its other fields stay as they are, also those in MARC-8, where letters that are
 not ASCII are written as character references, as the Library of Congress has it.
 """
 
@@ -55,7 +56,11 @@ def splits(_path: Path) -> list[str]:
 
 
 def read_documents(source: Source, _split: str) -> Iterator[Row]:
-    return catalogue.rows_of((record for record, _, _ in _records(source) if record is not None), source)
+    return catalogue.rows_of(read_records(source), source)
+
+
+def read_records(source: Source) -> Iterator[Record]:
+    return (record for record, _, _ in _records(source) if record is not None)
 
 
 def write_subjects(source: Source, target: Path, subjects: Subjects, tagging: Tagging) -> int:
@@ -129,11 +134,16 @@ def first_link(found: pymarc.Record) -> int:
 def new_fields(subjects: Sequence[Subject], tagging: Tagging, link: int) -> list[NewField]:
     headings, provenance = [], []
     for number, subject in enumerate(subjects, link):
-        linked = ("8", f"{number}\\p")
         about = [("0", subject.uri)] if subject.uri else []
-        headings.append(NewField("650", " 7", [linked, ("a", subject.name), ("2", tagging.source), *about]))
+        heading = [("a", subject.name), ("2", tagging.source), *about]
+        if subject.score is None:  # a person's own: no machine is to be told of
+            headings.append(NewField("650", " 7", heading))
+            continue
+        linked = ("8", f"{number}\\p")
+        headings.append(NewField("650", " 7", [linked, *heading]))
         surely = [linked, ("a", tagging.process), ("c", f"{subject.score:.4g}"), ("d", tagging.date)]
-        provenance.append(NewField("883", "0 ", [(code, value) for code, value in surely if value]))
+        indicators = "1 " if tagging.by_person else "0 "
+        provenance.append(NewField("883", indicators, [(code, value) for code, value in surely if value]))
     return headings + provenance
 
 

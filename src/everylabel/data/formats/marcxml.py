@@ -47,7 +47,11 @@ def splits(_path: Path) -> list[str]:
 
 
 def read_documents(source: Source, _split: str) -> Iterator[Row]:
-    return catalogue.rows_of((record for record, _ in _records(source)), source)
+    return catalogue.rows_of(read_records(source), source)
+
+
+def read_records(source: Source) -> Iterator[Record]:
+    return (record for record, _ in _records(source))
 
 
 def write_subjects(source: Source, target: Path, subjects: Subjects, tagging: Tagging) -> int:

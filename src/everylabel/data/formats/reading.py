@@ -1,8 +1,8 @@
 """Files that are more than text, read in a process of its own: one can be made to take hours, all memory, or to crash.
 
-The parent asks by a line, the path as JSON, and gets a line: {"title", "text"}, or {"error"}. Where a file takes too
-long, the process is ended, and the next file gets another one. Starting one takes longer than reading a
-short file, so that all files of a folder share it.
+The parent asks by a line of JSON (what it wants, of which file) and gets a line: {"title", "text"}, what records.py
+gives, or {"error"}. Where a file takes too long, the process is ended, and the next file gets another one. Starting
+one takes longer than reading a short file, so that all files of a folder share it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
-from everylabel.errors import DataError
+from everylabel.errors import DataError, EverylabelError
 
 # Suffix: our module, and the library that it needs, if any beside the standard one.
 READERS: dict[str, tuple[str, str]] = {
@@ -59,12 +59,24 @@ class Reader:
         if library and find_spec(library) is None:
             name = INSTALLED_AS.get(library, library)
             raise DataError(f"{file}: reading {file.suffix} needs {name}; pip install 'everylabel[files]'")
-        answer = self._ask(file.resolve())
-        if "error" in answer:
-            raise ValueError(answer["error"])
+        answer = self._ask("content", file)
         return Content(answer["title"], answer["text"])
 
-    def _ask(self, file: Path) -> dict[str, str]:
+    def records(self, file: Path) -> dict[str, Any]:
+        """The records of a catalogue file (records.read)."""
+        return self._ask("read", file)
+
+    def with_subjects(self, file: Path, target: Path, **how: Any) -> dict[str, Any]:
+        """The same records with more subjects in another file (records.write)."""
+        return self._ask("write", file, target=str(target), **how)
+
+    def _ask(self, what: str, file: Path, **how: Any) -> dict[str, Any]:
+        answer = self._answer({"what": what, "file": str(file.resolve()), **how})
+        if "error" in answer:
+            raise ValueError(answer["error"])
+        return answer
+
+    def _answer(self, asked: dict[str, Any]) -> dict[str, Any]:
         process = self._process or self._start()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -72,13 +84,13 @@ class Reader:
         timer.start()
         try:
             with suppress(BrokenPipeError):
-                process.stdin.write(json.dumps(str(file)).encode() + b"\n")
+                process.stdin.write(json.dumps(asked).encode() + b"\n")
                 process.stdin.flush()
             line = process.stdout.readline()
         finally:
             timer.cancel()
         if line.endswith(b"\n"):
-            answer: dict[str, str] = json.loads(line)
+            answer: dict[str, Any] = json.loads(line)
             return answer
         self._end()
         if time.monotonic() - started >= self.seconds:
@@ -113,10 +125,12 @@ def _answers() -> None:
 
         resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     for line in sys.stdin.buffer:
-        file = Path(json.loads(line))
+        asked = json.loads(line)
+        file = Path(asked.pop("file"))
         try:
-            title, text = import_module(f"everylabel.data.formats.{READERS[file.suffix.lower()][0]}").content(file)
-            answer = {"title": _written(title), "text": _written(text)}
+            answer = _done(asked.pop("what"), file, **asked)
+        except EverylabelError as error:
+            answer = {"error": " ".join(str(error).replace(f"{file.parent}{os.sep}", "").split())}
         except ValueError as error:
             answer = {"error": " ".join(str(error).split())}
         except OSError as error:
@@ -126,6 +140,23 @@ def _answers() -> None:
             answer = {"error": f"it is damaged ({type(error).__name__}: {reason}); save or fetch it again"}
         answers.write(json.dumps(answer).encode() + b"\n")
         answers.flush()
+
+
+def _done(what: str, file: Path, **how: Any) -> dict[str, Any]:
+    if what == "content":
+        title, text = _module(READERS[file.suffix.lower()][0]).content(file)
+        return {"title": _written(title), "text": _written(text)}
+    if what == "read":
+        found: dict[str, Any] = _module("records").read(file)
+        for one in found["records"]:
+            one |= {key: _written(one[key]) for key in ("id", "title", "text")}
+        return found
+    written: dict[str, Any] = _module("records").write(file, Path(how.pop("target")), **how)
+    return written
+
+
+def _module(name: str) -> Any:
+    return import_module(f"everylabel.data.formats.{name}")
 
 
 def _written(text: str) -> str:

@@ -26,7 +26,7 @@ from everylabel.data.formats import (
     xmc_raw,
     xmc_split,
 )
-from everylabel.data.formats.catalogue import Subjects, Tagging
+from everylabel.data.formats.catalogue import Record, Subjects, Tagging
 from everylabel.data.formats.layout import Layout, Options
 from everylabel.data.formats.lines import UTF16_MARKS
 from everylabel.data.formats.rows import Entry, Row, Source, Target, suffix_of
@@ -74,6 +74,8 @@ class WritableFile(Protocol):
 @runtime_checkable
 class Catalogue(Format, Protocol):
     """... and when it holds catalogue records, which can be written again with more subjects."""
+
+    def read_records(self, source: Source, /) -> Iterator[Record]: ...
 
     def write_subjects(self, source: Source, target: Path, subjects: Subjects, tagging: Tagging, /) -> int: ...
 

@@ -36,7 +36,11 @@ def splits(_path: Path) -> list[str]:
 
 
 def read_documents(source: Source, _split: str) -> Iterator[Row]:
-    return catalogue.rows_of(_records(catalogue.text_in(source.path), source), source)
+    return catalogue.rows_of(read_records(source), source)
+
+
+def read_records(source: Source) -> Iterator[Record]:
+    return _records(catalogue.text_in(source.path), source)
 
 
 def write_subjects(source: Source, target: Path, subjects: Subjects, _tagging: Tagging) -> int:

@@ -20,7 +20,7 @@ export const onConnection = (listener) => listeners.add(listener);
 export const keyOf = () => sessionStorage.getItem("everylabel.key") ?? "";
 export const setKey = (key) => sessionStorage.setItem("everylabel.key", key);
 
-export async function ask(path, { method = "GET", json, form, signal } = {}) {
+export async function ask(path, { method = "GET", json, form, signal, whole = false } = {}) {
   const headers = {};
   if (keyOf()) headers.Authorization = `Bearer ${keyOf()}`;
   if (json !== undefined) headers["Content-Type"] = "application/json";
@@ -33,7 +33,7 @@ export async function ask(path, { method = "GET", json, form, signal } = {}) {
     noAnswer();
     throw new Away(error.message);
   }
-  const value = await read(response);
+  const value = whole && response.ok ? response : await read(response);
   if (LATER.has(response.status)) {
     if (response.status !== 500) noAnswer();
     throw new Away(value?.detail ?? response.statusText);

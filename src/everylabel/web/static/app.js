@@ -10,7 +10,7 @@ import { current, LANGUAGES, preferred, speak, t } from "./words.js";
 
 const VIEWS = { "#/review": reviewView, "#/model": modelView };
 const KEYS_OFF = "everylabel.keys.off";
-const NAMED = ["j", "k", "a", "x", "/", "u", "s", "e", "n", "?"];
+const NAMED = ["j", "k", "a", "x", "/", "u", "m", "c", "s", "e", "n", "?"];
 let loaded = false;
 
 function show() {
@@ -133,6 +133,11 @@ function wire() {
   addEventListener("hashchange", () => {
     if (!byId("said").querySelector("button")) say(""); // what was said of another view; an offer to undo stays
     show();
+  });
+  addEventListener("paste", (event) => {
+    if (event.target.closest?.("input, textarea") || byId("help").open || location.hash in VIEWS || !event.clipboardData) return;
+    event.preventDefault(); // wherever the focus is: a text that is pasted is the next one
+    dropHere(event.clipboardData);
   });
   addEventListener("dragover", (event) => event.preventDefault());
   addEventListener("drop", (event) => {

@@ -5,6 +5,11 @@ import { t } from "./words.js";
 
 const FORMAT = "everylabel.format";
 
+const sourceKey = (model) => `everylabel.source.${model?.id ?? ""}`;
+
+// The code of the vocabulary: what was typed here before, else the project's.
+export const codeOf = (model) => localStorage.getItem(sourceKey(model)) ?? model?.vocab ?? "";
+
 export function exportPart(current) {
   const format = el("select", { id: "format" }, Object.entries(FORMATS).map(([id, { name }]) => el("option", { value: id }, name)));
   const source = el("input", { id: "source", type: "text", autocomplete: "off", maxLength: 40, value: "" });
@@ -18,14 +23,13 @@ export function exportPart(current) {
     refresh();
   });
   source.addEventListener("input", () => {
-    localStorage.setItem(sourceKey(), source.value);
+    localStorage.setItem(sourceKey(current().model), source.value);
     write();
   });
-  const sourceKey = () => `everylabel.source.${current().model?.id ?? ""}`;
 
   function refresh() {
     const { model, work } = current();
-    source.value = localStorage.getItem(sourceKey()) ?? model?.vocab ?? "";
+    source.value = codeOf(model);
     sourceLine.hidden = !["marc", "marcxml", "json"].includes(format.value);
     for (const one of [copy, save]) one.disabled = !work.chosen.length;
     write();
@@ -40,10 +44,8 @@ export function exportPart(current) {
 
   function download() {
     const { suffix, kind } = FORMATS[format.value];
-    const url = URL.createObjectURL(new Blob([preview.value, "\n"], { type: kind }));
     const name = current().work.documentId.replace(/\.[a-z0-9]+$/i, "").replace(/[^\p{L}\p{N}._-]+/gu, "-") || "tags";
-    el("a", { href: url, download: `${name}.${suffix}` }).click();
-    setTimeout(() => URL.revokeObjectURL(url), 10000);
+    handOut(new Blob([preview.value, "\n"], { type: kind }), `${name}.${suffix}`);
   }
 
   const element = el("details", { className: "export" },
@@ -52,7 +54,20 @@ export function exportPart(current) {
     sourceLine,
     preview,
     el("p", { className: "buttons" }, copy, save));
-  return { element, refresh };
+  return { element, refresh, copy: () => (preview.value ? copied(preview.value) : say(t("chosen.none"))) };
+}
+
+export function handOut(blob, name) {
+  const url = URL.createObjectURL(blob);
+  el("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10000);
+}
+
+// One label, as a cataloguer's other program takes it.
+export function copyLabel(label, as, { model, language }) {
+  const on = new Date().toISOString().slice(0, 10);
+  const marc = () => FORMATS.marc.write({ labels: [label], document: {}, source: codeOf(model), language, on });
+  copied({ name: () => label.name, uri: () => label.uri, marc }[as]());
 }
 
 // The clipboard is only there with TLS or on this machine; else what is to be copied is selected and copied as by hand.

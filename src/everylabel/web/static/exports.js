@@ -1,5 +1,5 @@
 // Tags in the formats of catalogues. Texts in, text out; `on` is the day as YYYY-MM-DD.
-const isAddress = (uri) => /^[a-z][a-z0-9+.-]*:[^\s<>"{}|\\^`]+$/i.test(uri ?? "");
+export const isAddress = (uri) => /^[a-z][a-z0-9+.-]*:[^\s<>"{}|\\^`]+$/i.test(uri ?? "");
 const addressOf = (label) => (isAddress(label.uri) ? label.uri : "");
 const day = (on) => on.replaceAll("-", "");
 const confidence = (label) => (label.score === undefined || label.score === null ? "" : label.score.toFixed(4));

@@ -2,18 +2,21 @@
 import { ask, Away, isAway, onConnection } from "./api.js";
 import { chosenList } from "./chosen.js";
 import { combobox } from "./combobox.js";
-import { copied, exportPart } from "./exporting.js";
+import { copied, copyLabel, exportPart } from "./exporting.js";
 import { byId, el, fill, focus, say } from "./dom.js";
-import { keepDraft, onOutbox, openDraft, post, saved, takeBack, unsent } from "./kept.js";
+import { keepDraft, onOutbox, openDraft, post, takeBack, unsent } from "./kept.js";
 import { marked, spansIn } from "./places.js";
+import { chosenFor, forget, keepChosen, nextOpen, openCatalogue, openKept, recordOf, recordsPart } from "./records.js";
 import { nextQueued } from "./review.js";
+import { savedPart } from "./saved.js";
 import { modelId, modelPath, namesIn, session } from "./session.js";
 import { groups, inGroups, suggestion } from "./suggestions.js";
 import { openFile, textPart } from "./texts.js";
-import { t, when } from "./words.js";
+import { t } from "./words.js";
 import * as steps from "./work.js";
 
-const K = 12;
+const K = 12; // suggestions at first, and that many more at a time
+const MOST = 96;
 const parts = {};
 let work = steps.fresh();
 let selected = "";
@@ -26,6 +29,7 @@ const inOrder = () => inGroups(labels());
 
 export async function openWork() {
   work = (await openDraft()) ?? work;
+  await openKept();
   selected = inOrder()[0]?.id ?? "";
 }
 
@@ -39,6 +43,7 @@ function set(next, ...which) {
 }
 
 export function tagView(main) {
+  parts.records = el("div");
   parts.text = el("section", { className: "text", "aria-labelledby": "text-title" });
   parts.suggestions = el("section", { className: "suggestions", "aria-labelledby": "suggestions-title", "aria-busy": "false" });
   parts.chosen = el("div");
@@ -57,14 +62,19 @@ export function tagView(main) {
   });
   const title = el("h2", { id: "chosen-title" }, t("chosen.title"));
   const tags = el("section", { className: "tags", "aria-labelledby": "chosen-title" }, title, parts.chosen, adding.element, parts.save, parts.exporting.element, parts.saved);
-  fill(main, el("div", { className: "columns" }, parts.text, parts.suggestions, tags));
+  fill(main, parts.records, el("div", { className: "columns" }, parts.text, parts.suggestions, tags));
   for (const one of Object.values(draw)) one();
-  if (work.asked || (work.suggested && work.suggested.names !== namesIn() && !work.editing)) suggest();
+  const isOther = work.suggested && (work.suggested.names !== namesIn() || (work.model !== modelId() && !work.chosen.length));
+  if (work.asked || (isOther && !work.editing)) suggest();
 }
 
 const isShown = () => parts.text?.isConnected ?? false;
 
 const draw = {
+  records() {
+    const onClose = () => set({ ...work, record: null, given: [] }, "records", "suggestions", "chosen");
+    fill(parts.records, recordsPart(work.record, { onOpen: openRecord, onClose }));
+  },
   text() {
     const label = labels().find(({ id }) => id === selected);
     const marks = (text, field) => marked(text, work.editing || !label ? [] : spansIn(label.evidence ?? [], field));
@@ -73,6 +83,7 @@ const draw = {
       examples: session.details?.examples ?? [],
       onType: (values) => set({ ...work, ...values }),
       onText: start,
+      onCatalogue: startCatalogue,
       onTag: suggest,
       onEdit: edit,
       onNew: startAgain,
@@ -85,6 +96,7 @@ const draw = {
         onSelect: () => select(label.id),
         onAccept: () => decide(label, "accept"),
         onReject: () => decide(label, "reject"),
+        onCopy: (as) => copyLabel(label, as, { model: session.model, language: namesIn() }),
       });
     const title = el("h2", { id: "suggestions-title" }, t("suggestions.title"));
     parts.suggestions.setAttribute("aria-busy", String(Boolean(asking)));
@@ -96,11 +108,14 @@ const draw = {
         group.isNew ? [el("h3", {}, t("new.title")), el("p", { className: "quiet" }, t("new.why"))] : place ? el("h3", {}, t("used.title")) : null,
         el("ol", { className: "list", "aria-label": t(group.isNew ? "new.title" : "used.title") }, group.labels.map(shown)),
       ].flat()),
+      hasMore() ? el("p", {}, el("button", { type: "button", "data-f": "more", disabled: Boolean(asking), onclick: more }, t("more"))) : null,
     );
   },
   chosen() {
+    const { given = [] } = work;
     fill(
       parts.chosen,
+      given.length ? el("p", { className: "given" }, t("given.title"), " ", el("bdi", {}, given.map(({ name }) => name).join(", "))) : null,
       chosenList(work, {
         onMove: (label, by) => {
           set(steps.move(work, label.id, by), "chosen");
@@ -119,7 +134,7 @@ const draw = {
     fill(parts.save, savePart());
     parts.exporting.refresh();
     const wasOpen = parts.saved.querySelector("details")?.open ?? false;
-    fill(parts.saved, savedPart(wasOpen));
+    fill(parts.saved, savedPart(wasOpen, back));
   },
 };
 
@@ -134,7 +149,7 @@ function status() {
 function savePart() {
   const complete = el("input", { type: "checkbox", id: "complete", "data-f": "complete", checked: work.complete });
   complete.addEventListener("change", () => set({ ...work, complete: complete.checked }));
-  const can = steps.hasText(work) && (work.chosen.length > 0 || work.rejected.length > 0);
+  const can = steps.hasText(work) && steps.isDecided(work);
   return [
     el("p", {}, complete, " ", el("label", { htmlFor: "complete" }, t("complete"))),
     el("p", { className: "buttons" },
@@ -143,20 +158,11 @@ function savePart() {
   ];
 }
 
-function savedPart(wasOpen) {
-  const out = unsent();
-  const entries = [...out.map((one) => ({ ...one, key: one.body.key, at: new Date(one.at).toISOString(), isOut: true })), ...saved()];
-  if (!entries.length) return null;
-  const item = (one) =>
-    el("li", {},
-      el("span", {}, el("bdi", {}, one.shown.title), " ", el("span", { className: "quiet" }, `${t("tags", { n: one.shown.n })} · ${one.isOut ? (one.problem ? t("out.refused", { why: one.problem }) : t("out.waits")) : when(one.at)}`)),
-      el("button", { type: "button", className: "small", "data-f": `back:${one.key}`, onclick: () => back(one.key), "aria-label": t("back.named", { name: one.shown.title }) }, t("back")));
-  return el("details", { className: "saved", open: wasOpen || out.length > 0 }, el("summary", { "data-f": "saved" }, t("saved.lately", { n: entries.length })), el("ul", {}, entries.map(item)));
-}
-
 async function back(key) {
   try {
     await takeBack(key);
+    await forget(key);
+    if (isShown()) draw.records();
     say(t("back.done"));
   } catch (problem) {
     say(problem.message);
@@ -175,8 +181,24 @@ function start({ title = "", text, documentId = "", queued = null }) {
 export function dropHere(transfer) {
   const [file] = transfer.files;
   const text = transfer.getData("text/plain");
-  if (file) openFile(file, { onText: start });
+  if (file) openFile(file, { onText: start, onCatalogue: startCatalogue });
   else if (text.trim()) start({ text });
+}
+
+async function startCatalogue(file) {
+  const first = await openCatalogue(file);
+  if (first) openRecord(first);
+}
+
+// A record of the catalogue file, with what was chosen for it before. What is chosen for the one at hand is kept.
+function openRecord(one) {
+  if (work.record !== null && recordOf(work.record)) keepChosen(work.record, { ...chosenFor(work.record), chosen: work.chosen });
+  const labels = one.subjects.map(({ label }) => label).filter(Boolean);
+  const given = [...new Map(labels.map((label) => [label.id, label])).values()];
+  const { chosen } = chosenFor(one.number);
+  set({ ...steps.fresh(), model: modelId(), title: one.title, text: one.text, documentId: one.document_id, record: one.number, given, chosen });
+  for (const part of Object.values(draw)) part();
+  suggest();
 }
 
 export function openQueued(one) {
@@ -195,12 +217,14 @@ async function suggest() {
   const names = namesIn();
   const explain = session.model.method === "tagger";
   try {
-    const json = { text: work.text, title: work.title, k: K, explain, language: names };
+    const json = { text: work.text, title: work.title, k: work.k || K, explain, language: names };
     const { documents, version } = await ask(modelPath("/tag"), { method: "POST", json, signal: own.signal });
     if (work.key !== key) return;
     const found = [...documents[0].labels, ...documents[0].new_labels];
     asking = null;
-    selected = inGroups(found)[0]?.id ?? "";
+    const before = new Set(labels().map(({ id }) => id));
+    const isMore = work.k > K && before.size < found.length;
+    selected = (inGroups(found).find(({ id }) => !isMore || !before.has(id)) ?? found[0])?.id ?? "";
     const isOther = work.suggested && work.suggested.names !== names;
     set({ ...work, asked: false, suggested: { labels: found, version, names } });
     if (isOther) rename(found, names);
@@ -241,12 +265,22 @@ function isTyping() {
   return Boolean(here?.matches("input, textarea, select") && here.isConnected);
 }
 
-function edit() {
+const hasMore = () => work.suggested && !work.editing && labels().length >= (work.k || K) && work.k < MOST;
+
+function more() {
+  if (!hasMore() || asking) return;
+  work = { ...work, k: (work.k || K) + K };
+  suggest();
+}
+
+// At the word that was double-clicked, if one was.
+function edit(start, end) {
   asking?.abort();
   asking = null;
   error = "";
   set({ ...work, editing: true, asked: false }, "text", "suggestions");
   byId("text")?.focus();
+  if (end !== undefined) byId("text")?.setSelectionRange(start, end);
 }
 
 function startAgain() {
@@ -254,7 +288,7 @@ function startAgain() {
   asking = null;
   error = "";
   const old = work;
-  set(steps.fresh(), "text", "suggestions", "chosen");
+  set(steps.fresh(), "records", "text", "suggestions", "chosen");
   byId("text")?.focus();
   if (steps.hasText(old)) offerBack(old);
 }
@@ -263,7 +297,7 @@ function offerBack(old) {
   const again = () => {
     asking?.abort();
     asking = null;
-    set(old, "text", "suggestions", "chosen");
+    set(old, "records", "text", "suggestions", "chosen");
     say("");
   };
   say(t("new.done"), " ", el("button", { type: "button", className: "small", onclick: again }, t("undo")));
@@ -290,10 +324,10 @@ function undo() {
 }
 
 async function save() {
-  if (!steps.hasText(work) || !(work.chosen.length || work.rejected.length)) return;
+  if (!steps.hasText(work) || !steps.isDecided(work)) return;
   const body = steps.decision(work);
   const beginning = (work.title || work.text).trim().slice(0, 60);
-  const { queued, model } = work;
+  const { queued, model, record, chosen } = work;
   let sent;
   try {
     sent = post(model || modelId(), body, { title: beginning, n: work.chosen.length });
@@ -302,20 +336,26 @@ async function save() {
     return;
   }
   selected = "";
-  set(steps.fresh(), "text", "suggestions", "chosen");
-  if (queued === null) byId("text")?.focus();
   say(t("saving"));
+  const before = record === null ? null : chosenFor(record);
+  if (before) await keepChosen(record, { chosen, key: body.key, saved: true });
+  const next = before && nextOpen(record);
+  set(steps.fresh(), "records", "text", "suggestions", "chosen");
+  if (next) openRecord(next);
+  else if (before) focus(parts.records, "records.write");
+  else if (queued === null) byId("text")?.focus();
   await sent;
+  if (before?.key) await takeBack(before.key); // this decision is in its place
   if (queued !== null) await nextQueued(queued);
-  sayWhere(body);
+  sayWhere(body, before && !next);
 }
 
 // Saved is said when the server has it on disk, not before.
-function sayWhere({ key, accepted, added }) {
+function sayWhere({ key, accepted, added }, isLast) {
   const out = unsent().find((one) => one.body.key === key);
   const undoing = el("button", { type: "button", className: "small", onclick: () => back(key) }, t("back"));
   if (out?.problem) say(t("out.refused", { why: out.problem }));
-  else say(t(out ? "saved.here" : "saved.done", { n: accepted.length + added.length }), " ", undoing);
+  else say(t(out ? "saved.here" : "saved.done", { n: accepted.length + added.length }), " ", undoing, isLast ? ` ${t("records.over")}` : "");
 }
 
 function step(by) {
@@ -342,8 +382,10 @@ export const keys = {
   a: () => decideSelected("accept"),
   x: () => decideSelected("reject"),
   u: undo,
+  m: more,
+  c: () => parts.exporting.copy(),
   s: save,
-  e: edit,
+  e: () => edit(),
   n: startAgain,
   "/": () => adding.input.focus(),
 };

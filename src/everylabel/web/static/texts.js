@@ -1,9 +1,10 @@
 // The text of a document: typed, pasted, dropped, opened, or one of the examples; then read with its evidence marked.
 import { ask, Away } from "./api.js";
 import { el, fill, say } from "./dom.js";
+import { isCatalogue, KINDS as CATALOGUES } from "./records.js";
 import { t } from "./words.js";
 
-const KINDS = ".txt,.md,.pdf,.docx,.odt,.epub,.html,.htm";
+const KINDS = `.txt,.md,.pdf,.docx,.odt,.epub,.html,.htm,${CATALOGUES}`;
 const PLAIN = /\.(txt|md)$/i;
 
 export function textPart(parent, work, on) {
@@ -53,17 +54,35 @@ function parted(example) {
 }
 
 function reading(work, on) {
+  const body = el("div", { className: "body", dir: "auto" }, on.marks(work.text, "text"));
+  body.addEventListener("dblclick", () => on.onEdit(...selectedIn(body)));
   return [
     el("p", { className: "buttons" },
-      el("button", { type: "button", "data-f": "edit", onclick: on.onEdit }, t("edit")),
+      el("button", { type: "button", "data-f": "edit", onclick: () => on.onEdit() }, t("edit")),
       el("button", { type: "button", "data-f": "new", onclick: on.onNew }, t("new.text"))),
     el("div", { className: "read", tabIndex: 0, role: "group", "aria-label": t("text") },
       work.title ? el("p", { className: "title", dir: "auto" }, on.marks(work.title, "title")) : null,
-      el("div", { className: "body", dir: "auto" }, on.marks(work.text, "text"))),
+      body),
   ];
 }
 
+// Where in the text the word is that was double-clicked: it is what shall be corrected.
+function selectedIn(body) {
+  const selection = getSelection();
+  if (!selection.rangeCount || !body.contains(selection.anchorNode)) return [];
+  const range = selection.getRangeAt(0);
+  const before = document.createRange();
+  before.setStart(body, 0);
+  before.setEnd(range.startContainer, range.startOffset);
+  const start = before.toString().length;
+  return [start, start + range.toString().trimEnd().length];
+}
+
 export async function openFile(file, on) {
+  if (isCatalogue(file)) {
+    await on.onCatalogue(file);
+    return;
+  }
   say(t("file.busy", { name: file.name }));
   try {
     const found = PLAIN.test(file.name) ? await plain(file) : null;

@@ -13,6 +13,9 @@ export const fresh = () => ({
   text: "",
   documentId: "",
   queued: null, // its number in the review queue
+  record: null, // its number in the catalogue file that is worked through
+  given: [], // labels that the record has already
+  k: 0, // how many suggestions were asked for
   editing: true,
   asked: false, // suggestions were asked for, and have not come
   suggested: null, // { labels, version } once they came
@@ -25,6 +28,7 @@ export const fresh = () => ({
 const isIn = (labels, id) => labels.some((label) => label.id === id);
 
 export function stateOf(work, id) {
+  if (isIn(work.given ?? [], id)) return "given";
   if (isIn(work.chosen, id)) return "accepted";
   return work.rejected.includes(id) ? "rejected" : "";
 }
@@ -38,11 +42,13 @@ const kept = ({ id, name, uri, notation, score }) => ({ id, name, uri, notation,
 const without = (labels, id) => labels.filter((label) => label.id !== id);
 
 export function accept(work, label) {
+  if (stateOf(work, label.id) === "given") return work;
   if (isIn(work.chosen, label.id)) return step(work, without(work.chosen, label.id), work.rejected);
   return step(work, [...work.chosen, kept(label)], work.rejected.filter((id) => id !== label.id));
 }
 
 export function reject(work, label) {
+  if (stateOf(work, label.id) === "given") return work;
   if (work.rejected.includes(label.id)) return step(work, work.chosen, work.rejected.filter((id) => id !== label.id));
   return step(work, without(work.chosen, label.id), [...work.rejected, label.id]);
 }
@@ -63,12 +69,14 @@ export function undo(work) {
   return last ? { ...work, ...last, past: work.past.slice(0, -1) } : work;
 }
 
+export const isDecided = (work) => work.chosen.length > 0 || work.rejected.length > 0 || (work.given ?? []).length > 0;
+
 export const hasText = (work) => Boolean(work.text.trim() || work.title.trim());
 
 // As the interface takes it. The same key is the same decision, however often it is sent.
 export function decision(work) {
   const shown = new Set((work.suggested?.labels ?? []).map((label) => label.id));
-  const ids = work.chosen.map((label) => label.id);
+  const ids = [...(work.given ?? []), ...work.chosen].map((label) => label.id);
   return {
     text: work.text,
     title: work.title,
