@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -44,6 +45,8 @@ def gone() -> int:
 
 
 def pytest_configure() -> None:
+    settings.register_profile("everylabel", deadline=None)  # a machine may be busy, and a kernel compiled in an example
+    settings.load_profile("everylabel")
     if "PYTEST_XDIST_WORKER" in os.environ:
         from tests.compiling import compile_in_turn
 

@@ -42,7 +42,7 @@ LAYERS: list[set[str]] = [  # from the bottom; a module may import its own layer
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 # Where the direction turns, by type or on use and never on import: a method saves itself, a name becomes a class.
-STARTERS = {"cli/serve.py", "cli/keys.py", "cli/mcp.py"}
+STARTERS = {"cli/serve.py", "cli/keys.py", "cli/mcp.py", "cli/tag.py", "cli/on_ray.py"}
 ALLOWED = {("store", "methods"), ("registry", "methods"), ("run", "train")}
 
 

@@ -12,8 +12,8 @@ nDCG@5 and the share of labels that had to be typed; after it, nDCG@5 on 1,000 t
 - full fit: the first model until a full fit on all that came so far, every 500 documents.
 - most doubtful first, random: only 1,000 of the 2,000 are decided about, 50 at a time: those that the review queue has
   first, or any.
-All is kept in benchmarks/work/feedback: a condition goes on where it was. Annif's learning backends are not run here: a
-result `feedback-peers` with conditions of the same shape stands in the same table.
+All is kept in benchmarks/work/feedback: a condition goes on where it was. Annif's learning backend is run by
+benchmarks.run.feedback_peers; its result stands in the same table.
 """
 
 from __future__ import annotations
@@ -105,6 +105,7 @@ def main() -> None:
     from everylabel import Tagger
 
     folder, asked = chosen_conditions(__doc__, CONDITIONS)
+    keep_vectors()
     found: dict[str, Any] = (read_result("feedback") or {}).get("conditions", {})
     for name in asked:
         data, way = CONDITIONS[name]
@@ -115,6 +116,19 @@ def main() -> None:
             write_result("feedback", {"conditions": found}, "python -m benchmarks.run.feedback")
 
         run(stream, way, Tagger, found.get(name, {}).get("points", []), keep)
+
+
+def keep_vectors() -> None:
+    """What frozen transformers make of a text is kept on disk, to the last bit: the same documents are ranked again and
+    again by models that share them, and encoding them is nine tenths of that."""
+    from everylabel.text.views import Views
+
+    computed = Views._vectors
+
+    def kept(self: Views, encoder: Any, run: Any, keep: bool) -> Any:  # noqa: ARG001 (all are)
+        return computed(self, encoder, run, True)
+
+    Views._vectors = kept  # type: ignore[method-assign]
 
 
 def run(

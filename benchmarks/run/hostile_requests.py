@@ -10,6 +10,7 @@ results/hostile-requests.json after each round; a run that is interrupted goes o
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import tempfile
@@ -27,6 +28,7 @@ from benchmarks.run import hostile_requests_access as access
 from benchmarks.run import hostile_requests_bodies as bodies
 from benchmarks.run import hostile_requests_connections as connections
 from benchmarks.run import hostile_requests_files as files
+from benchmarks.run import hostile_requests_internet as internet
 from benchmarks.run.command import plain_parser
 from benchmarks.run.hostile_requests_canary import Canary, Sink, get_json, warm_up
 from benchmarks.run.hostile_requests_oracle import Oracle
@@ -66,6 +68,7 @@ KINDS: dict[str, tuple[float, Make | None]] = {  # in a thousand; None: made oth
     "files": (12, files.files),
     "bombs": (0.3, files.bombs),
     "addresses to fetch": (12, files.addresses),
+    "fetched addresses": (12, files.fetched),
     SLOW: (10, None),
 }
 
@@ -102,7 +105,9 @@ class Attack:
 
     def __init__(self, servers: Servers, seed: int, found: dict[str, Any]) -> None:
         self._servers, self._seed, self._found = servers, seed, found
-        self._sink = Sink()
+        self._sink, self._site = Sink(), internet.start_site()
+        ports = {"site": self._site.server_address[1], "sink": self._sink.port}
+        servers.internet.write_text(json.dumps(ports), encoding="utf-8")
         self.known = Known(servers.keys, servers.labels, servers.secret, self._sink.port)
         documents = {prefix: get_json(servers.ports[OPEN], f"{prefix}/openapi.json") for prefix in ("/v1", "/api")}
         private = [servers.secret.read_bytes(), b"root:x:0:", *(key.encode() for key in servers.keys.values())]
@@ -195,6 +200,8 @@ class Attack:
 
     def close(self) -> None:
         self._sink.close()
+        self._site.shutdown()
+        self._site.server_close()
         self._tell([f"{name}: {find}" for name, one in self._servers.watched.items() for find in one.stop()])
 
 

@@ -6,6 +6,7 @@ Addresses of all kinds are in them, and in fields: no server asks there (a liste
 from __future__ import annotations
 
 import io
+import json
 import random
 import zipfile
 import zlib
@@ -31,6 +32,22 @@ RELATIONS = (
 )
 TENFOLD = "".join(f"<!ENTITY a{i} '{f'&a{i - 1};' * 10}'>" for i in range(1, 11))
 LAUGHS = f"<!DOCTYPE d [<!ENTITY a0 'ha ha ha ha '>{TENFOLD}]>"
+
+HOSTS = (
+    *(
+        "127.0.0.1",
+        "localhost",
+        "0.0.0.0",
+        "[::1]",
+        "2130706433",
+        "0x7f.1",
+        "127.1",
+        "[::ffff:127.0.0.1]",
+        "0177.0.0.1",
+    ),
+    *("10.0.0.1", "169.254.169.254", "[fd00::1]", "[fe80::1%25lo]", "[2002:7f00:1::]", "[64:ff9b::7f00:1]", "0", "x"),
+    *("inner.example", "both.example", "changing.example", "public.example", "user:secret@public.example"),
+)
 
 
 def files(rng: random.Random, known: Known) -> Sent:
@@ -111,6 +128,22 @@ def addresses(rng: random.Random, known: Known) -> Sent:
         )
     )
     return sent(rng, known, "POST", target, [("Content-Type", kind), ("Referer", address)], body.encode())
+
+
+def fetched(rng: random.Random, known: Known) -> Sent:
+    """Addresses that lead inside: by themselves, by redirects, by names that change."""
+
+    def address() -> str:
+        scheme = rng.choice(("http", "http", "http", "https", "ftp", "file", "gopher"))
+        port = rng.choice(("", "", "", f":{known.sink}", ":22"))
+        return f"{scheme}://{rng.choice(HOSTS)}{port}/"
+
+    url = address() if rng.random() < 0.8 else rng.choice((known.secret.as_uri(), "http://public.example/"))
+    if rng.random() < 0.01:  # the site sends 56 MB
+        url = "http://public.example/huge"
+    for _ in range(rng.randrange(4)):
+        url = f"http://{rng.choice(('public', 'changing'))}.example/to/{url}"
+    return sent(rng, known, "POST", "/api/url", [("Content-Type", JSON)], json.dumps({"url": url}).encode())
 
 
 def uploaded(rng: random.Random, known: Known, name: str, data: bytes, **more: object) -> Sent:

@@ -31,6 +31,7 @@ STEADY = "steady"  # the project that nothing hostile is sent to: what it answer
 PROJECT, HIDDEN, PRIVATE = "sample", "hidden", "private"
 LOG_LINE = re.compile(r"\d{4}-\d\d-\d\d [\d:,]+ [A-Z]+ [\w.]+: [^\x00-\x1f\x7f]*|  \S.*|no keys: .*|$")
 MORE_THREADS, MORE_FILES = 10, 40  # than when it was warm: of pools that fill as they are used
+INTERNET = "internet.json"
 STARTING = 60.0  # seconds
 SETTLING = 30.0  # seconds until connections that were closed are forgotten
 MB = 1 << 20
@@ -49,12 +50,12 @@ class Watched:
 
     def __init__(self, name: str, arguments: list[str], log: Path) -> None:
         self.name, self._log, self._read = name, log, 0
-        python_path = os.pathsep.join([str(Path(everylabel.__file__).parent.parent), os.environ.get("PYTHONPATH", "")])
-        command = [sys.executable, "-m", "everylabel.cli.main", "serve", "--port", "0", *arguments]
+        paths = [str(Path(everylabel.__file__).parent.parent), str(Path(__file__).parents[2])]
+        env = {"PYTHONPATH": os.pathsep.join([*paths, os.environ.get("PYTHONPATH", "")])}
+        env["EVERYLABEL_INTERNET"] = str(log.parent / INTERNET)
+        command = [sys.executable, "-m", "benchmarks.run.hostile_requests_internet", "serve", "--port", "0", *arguments]
         with log.open("wb") as stream:
-            self._process = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=stream, env=os.environ | {"PYTHONPATH": python_path}
-            )
+            self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stream, env=os.environ | env)
         self.port = self._told_port()
         self._wait_until_it_listens()
         self.warm = self.numbers()
@@ -173,6 +174,11 @@ class Servers:
     folder: Path
 
     @property
+    def internet(self) -> Path:
+        """Where the servers read the ports of their internet (hostile_requests_internet.py)."""
+        return self.folder / INTERNET
+
+    @property
     def ports(self) -> dict[str, int]:
         return {name: one.port for name, one in self.watched.items()}
 
@@ -208,6 +214,7 @@ def started(folder: Path) -> Iterator[Servers]:
                 "--data",
                 str(data),
                 "--allow-learn",
+                "--allow-fetch",
                 *more,
             ]
             watched[name] = Watched(name, options, folder / f"{name}.log")

@@ -2,6 +2,7 @@
 
 python -m benchmarks.run.install                 # wheel and sdist of dist/, without extras: the demo goes by words
 python -m benchmarks.run.install --extras        # each extra, too
+python -m benchmarks.run.install --extra hub     # this one alone, and no other trial
 
 `make dist` and `make dist-all` build and call this. Needs what pip needs: an index or a folder of wheels. Versions are
 those of constraints.txt.
@@ -25,14 +26,35 @@ from benchmarks.run.command import plain_parser
 ROOT = Path(__file__).parents[2]
 WITH_DEMO = ("neural", "all")  # the others change nothing in it
 ADDS = "pip install 'everylabel[neural]'"
+# What an extra is for, done with nothing but it.
+TRIALS = {
+    "skos": "import rdflib",
+    "parquet": "import pyarrow.parquet",
+    "files": "import docx, odf, pypdf; from everylabel.data.formats import epub, odt, pdf",
+    "catalogue": (
+        "import bibtexparser, pymarc, rispy; from pathlib import Path; from everylabel.data import load_documents; "
+        "r = pymarc.Record(); r.add_field(pymarc.Field(tag='245', indicators=pymarc.Indicators('1', '0'), "
+        "subfields=[pymarc.Subfield('a', 'Lamps')])); Path('a.mrc').write_bytes(r.as_marc()); "
+        "assert load_documents('a.mrc').titles == ['Lamps']"
+    ),
+    "plots": "import everylabel.report.plots",
+    "server": "import everylabel.web.app",
+    "postgres": "import psycopg",
+    "mcp": "import everylabel.mcp",
+    "hub": "import huggingface_hub, everylabel.workflow.hub",
+}
 
 
 def main() -> None:
     parser = plain_parser(__doc__)
     parser.add_argument("--extras", action="store_true", help="try each extra, too")
+    parser.add_argument("--extra", action="append", default=[], metavar="NAME", help="try this extra alone")
     arguments = parser.parse_args()
     wheel, sdist = (only(ROOT / "dist", pattern) for pattern in ("*.whl", "*.tar.gz"))
     with tempfile.TemporaryDirectory(prefix="everylabel-install-") as folder:
+        if arguments.extra:
+            try_extras(Path(folder), wheel, arguments.extra)
+            return
         base = Environment(Path(folder) / "base")
         base.install(str(wheel))
         printed = base.run("demo")
@@ -45,12 +67,12 @@ def main() -> None:
         base.run("sample", "data")
         print("wheel and sdist: installed without extras, the demo ran by words alone", flush=True)
         if arguments.extras:
-            try_extras(Path(folder), wheel)
+            names = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+            try_extras(Path(folder), wheel, [name for name in names if name != "dev"])
 
 
-def try_extras(folder: Path, wheel: Path) -> None:
-    names = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    for extra in (name for name in names if name != "dev"):
+def try_extras(folder: Path, wheel: Path, names: list[str]) -> None:
+    for extra in names:
         own = Environment(folder / extra)
         own.install(f"everylabel[{extra}] @ {wheel.as_uri()}")
         if extra in WITH_DEMO:
@@ -58,6 +80,8 @@ def try_extras(folder: Path, wheel: Path) -> None:
         else:
             own.run("sample", "data")
             own.run("inspect", "data")
+        if extra in TRIALS:
+            called([str(own.path / "bin" / "python"), "-W", "error::ImportWarning", "-c", TRIALS[extra]], own.work)
         print(f"extra {extra}: installed, and it ran", flush=True)
 
 

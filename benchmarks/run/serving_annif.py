@@ -20,12 +20,13 @@ from contextlib import contextmanager
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from benchmarks.record import WORK
 from benchmarks.run.command import environment
 from benchmarks.run.serving_corpus import Corpus
 from benchmarks.run.serving_process import HOST, READY, ask
-from everylabel.data import Dataset
+from everylabel.data import Dataset, LabelSet
 
 PACKAGES = ["annif==1.4.3", "omikuji==0.5.2"]
 ADDRESS = "http://label.example/"  # before a label's id: Annif knows subjects by addresses
@@ -56,9 +57,7 @@ class Annif:
             self._folder.mkdir(parents=True)
             (self._folder / "projects.cfg").write_text(CONFIG, encoding="utf-8")
             fetch_sentences(self._folder / "nltk_data")
-            labels = self._corpus.train.labels
-            lines = (f"<{ADDRESS}{label.id}>\t{' '.join(label.name.split())}\n" for label in labels)
-            (self._folder / "labels.tsv").write_text("".join(lines), encoding="utf-8")
+            write_vocabulary(self._folder / "labels.tsv", self._corpus.train.labels)
             write_corpus(self._folder / "train.jsonl.gz", self._corpus.train, self._corpus.dev)
             self._run("load-vocab", "labels", "labels.tsv", "--language", "en")
             begun = time.perf_counter()
@@ -88,9 +87,23 @@ class Annif:
         subprocess.run([str(self._bin / "annif"), *arguments], cwd=self._folder, env=self._env(), check=True)
 
     def _env(self) -> dict[str, str]:
-        about = {"ANNIF_PROJECTS": "projects.cfg", "ANNIF_DATADIR": "data"}
-        about |= {"NLTK_DATA": str((self._folder / "nltk_data").absolute())}
-        return {key: value for key, value in os.environ.items() if key != "PYTHONPATH"} | about
+        return annif_env(self._folder)
+
+
+def annif_env(folder: Path) -> dict[str, str]:
+    """For its commands in this folder."""
+    about = {"ANNIF_PROJECTS": "projects.cfg", "ANNIF_DATADIR": "data"}
+    about |= {"NLTK_DATA": str((folder / "nltk_data").absolute())}
+    return {key: value for key, value in os.environ.items() if key != "PYTHONPATH"} | about
+
+
+def address_of(label_id: str) -> str:
+    return ADDRESS + quote(label_id, safe="")
+
+
+def write_vocabulary(file: Path, labels: LabelSet) -> None:
+    lines = (f"<{address_of(label.id)}>\t{' '.join(label.name.split())}\n" for label in labels)
+    file.write_text("".join(lines), encoding="utf-8")
 
 
 def write_corpus(file: Path, *parts: Dataset) -> None:
@@ -99,7 +112,7 @@ def write_corpus(file: Path, *parts: Dataset) -> None:
         for part in parts:
             ids, pairs = part.labels.ids, part.required_pairs
             for row, text in enumerate(part.documents.full_texts):
-                subjects = [{"uri": f"{ADDRESS}{ids[label]}"} for label in pairs[row].indices]
+                subjects = [{"uri": address_of(ids[label])} for label in pairs[row].indices]
                 if subjects:
                     out.write(json.dumps({"text": text, "subjects": subjects}) + "\n")
 

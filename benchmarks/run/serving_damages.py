@@ -28,7 +28,8 @@ def cut(folder: Path, rng: random.Random) -> None:
 
 
 def missing(folder: Path, rng: random.Random) -> None:
-    files = sorted(file for file in folder.rglob("*") if file.is_file() and file.name != "manifest.json")
+    others = ("manifest.json", "README.md")  # what has a damage of its own, and what no model needs
+    files = sorted(file for file in folder.rglob("*") if file.is_file() and file.name not in others)
     rng.choice(files).unlink()
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.record import read_result, write_result
 from benchmarks.run.command import answer
-from benchmarks.run.serving_annif import ADDRESS, PROJECT, Annif
+from benchmarks.run.serving_annif import PROJECT, Annif, address_of
 from benchmarks.run.serving_client import Answer, Driven, Request
 from benchmarks.run.serving_corpus import Corpus, chosen_corpus, corpus_parser, marked, write_documents
 from benchmarks.run.serving_process import Served
@@ -150,7 +150,7 @@ def ndcg_at_5(ranking: Ranking, truth: Csr, counts: Any, n_train: int) -> float:
 def as_ranking(answers: list[Answer], labels: LabelSet, n_documents: int) -> Ranking:
     """What `suggest` answered; a document without an answer has no labels."""
     places = {labels.uri_of(at) or labels.ids[at]: at for at in range(len(labels))}
-    places |= {f"{ADDRESS}{label}": at for label, at in labels.index.items()}
+    places |= {address_of(label): at for label, at in labels.index.items()}
     found = Ranking.empty(n_documents, K)
     for one in answers:
         results = json.loads(one.body)["results"][:K] if one.status == 200 else []

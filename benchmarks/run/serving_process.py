@@ -66,6 +66,12 @@ class Memory(NamedTuple):
         return cls(rss, pss, anonymous, threads, handles)
 
 
+def cpu_ms(pid: int) -> float:
+    """Milliseconds that a process has run, threads that have ended among them; what else the machine does changes
+    little of it. The clock is what clock_getcpuclockid(3) gives on Linux, which Python does not have."""
+    return 1e3 * time.clock_gettime((~pid << 3) | 2)
+
+
 class Served:
     """Started when it is made, ready when that returns (unless told not to `wait`, for who kills it before); stopped as
     by an administrator at the end of a `with`. `before`: a command that runs it (`setpriv ...`). What it says is in

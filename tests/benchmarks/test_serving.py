@@ -19,7 +19,7 @@ import pytest
 pytest.importorskip("fastapi")
 
 from benchmarks.run import serving_breaks, serving_faults, serving_kills, serving_load, serving_soak, serving_swaps
-from benchmarks.run.serving_annif import ADDRESS, write_corpus
+from benchmarks.run.serving_annif import address_of, write_corpus
 from benchmarks.run.serving_client import Answer, Driven, Request, driven, is_complete, text_of
 from benchmarks.run.serving_corpus import Corpus, sample_corpus
 from benchmarks.run.serving_mix import SHARES
@@ -130,7 +130,7 @@ def test_annif_gets_documents_that_have_labels_with_addresses(corpus: Corpus, tm
     lines = gzip.decompress((tmp_path / "train.jsonl.gz").read_bytes()).decode().splitlines()
     assert len(lines) == sum(int((part.required_pairs.getnnz(axis=1) > 0).sum()) for part in (corpus.train, corpus.dev))
     uris = {subject["uri"] for line in lines for subject in json.loads(line)["subjects"]}
-    assert uris <= {f"{ADDRESS}{label}" for label in corpus.train.labels.ids}
+    assert uris <= {address_of(label) for label in corpus.train.labels.ids}
 
 
 def test_a_pass_of_clients_is_measured_and_its_answers_are_judged(corpus: Corpus, model: Path, tmp_path: Path) -> None:

@@ -133,6 +133,7 @@ def test_every_format_is_in_the_readme() -> None:
         "docs/gpu.md",
         "docs/server.md",
         "docs/integrations.md",
+        "docs/cluster.md",
     ],
 )
 def test_links_lead_somewhere(page: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
+from tests.data.test_catalogue import mrc
 from tests.web import conftest as web
 
 from everylabel.web.projects import Project
@@ -28,7 +29,8 @@ def sent(client: TestClient, command: str) -> Any:
     """As curl would."""
     words = iter(shlex.split(command.replace("\\\n", " "))[1:])
     headers: dict[str, str] = {}
-    address, data, files, method = "", [], {}, ""
+    address, data, method = "", [], ""
+    files: dict[str, Any] = {}
     for word in words:
         if word == "-H":
             name, _, value = next(words).partition(": ")
@@ -38,14 +40,17 @@ def sent(client: TestClient, command: str) -> Any:
         elif word == "-X":
             method = next(words)
         elif word == "-F":
-            assert next(words).startswith("file=@")
-            files = {"file": ("a.txt", b"a text")}
+            name, _, value = next(words).partition("=")
+            files[name] = (value, mrc(1) if value.endswith(".mrc") else b"a text") if value[:1] == "@" else value
+        elif word == "-o":
+            next(words)
         else:
             address = word
     method = method or ("POST" if data or files else "GET")
     if data:
         headers.setdefault("Content-Type", "application/x-www-form-urlencoded")
-    more: dict[str, Any] = {"files": files} if files else {"content": "&".join(data).encode()}
+    parts = {name: value if isinstance(value, tuple) else (None, value) for name, value in files.items()}
+    more: dict[str, Any] = {"files": parts} if files else {"content": "&".join(data).encode()}
     return client.request(method, address.replace("server:8000", "localhost:8000"), headers=headers, **more)
 
 

@@ -50,7 +50,9 @@ def test_learned_checked_and_taken(store: DecisionStore, versions: Versions, dec
     held = {one.id for one in made if one.held_out}
     assert outcome.version == versions.current[0] == 1
     assert set(outcome.learned) == {one.id for one in made} - held
-    assert outcome.checked_on == len(held) > 5
+    assert outcome.checked_on == outcome.checks["held out"]["documents"] == len(held) > 8
+    assert outcome.checks["folds"]["documents"] == len(made) - len(held)  # fewer than 60 are held out
+    assert outcome.worse == ()
     assert outcome.after is not None
     assert outcome.before is not None
     assert outcome.high is not None
@@ -78,7 +80,7 @@ def test_held_out_decisions_are_learned_when_they_are_old(
     held = [one.id for one in made if one.held_out]
     outcome = learn_waiting(sqlite_store, versions, "p")
     assert outcome is not None
-    assert outcome.checked_on == 5
+    assert outcome.checks.keys() == {"folds"}  # 5 are too few to say anything; what is learned is checked by parts
     assert set(held) & set(outcome.learned) == set(held[:-5])
 
 
@@ -95,6 +97,7 @@ def test_a_worse_model_is_refused_and_what_is_good_is_learned_later(
     assert set(outcome.refused) == {one.id for one in wrong}
     assert versions.current[0] == 0
     assert versions.history()[-1]["what"] == "refused"
+    assert "held out" in outcome.worse
     assert learn_waiting(sqlite_store, versions, "p", least=1) is None  # not tried for ever
     right = add(sqlite_store, [one for one in decide(90, 126) if not one.held_out])
     outcome = learn_waiting(sqlite_store, versions, "p", least=20)
@@ -215,3 +218,22 @@ def test_only_a_tagger_learns(sqlite_store: DecisionStore, corpus: Any, tmp_path
     add(sqlite_store, decide(0, 3))
     with pytest.raises(ConfigError, match="cannot learn from new documents"):
         learn_waiting(sqlite_store, Versions(tmp_path / "state", tmp_path / "popular"), "p", least=1)
+
+
+def test_many_small_losses_are_one_large_one(
+    sqlite_store: DecisionStore, versions: Versions, decide: Decide, corpus: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model that is no worse than the last one, but worse than the one that the project began with, is refused."""
+    add(sqlite_store, [one for one in decide(0, 126) if one.held_out])
+    wrong = mistaken([one for one in decide(0, 90) if not one.held_out], corpus)
+    monkeypatch.setattr("everylabel.feedback.check.ALPHA", 0.0)
+    add(sqlite_store, wrong[:-3])
+    outcome = learn_waiting(sqlite_store, versions, "p")
+    assert outcome is not None
+    assert outcome.taken
+    monkeypatch.undo()
+    add(sqlite_store, wrong[-3:])
+    outcome = learn_waiting(sqlite_store, versions, "p", least=1)
+    assert outcome is not None
+    assert not outcome.taken
+    assert outcome.worse == ("since the start",)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+import simplemma
 
 from everylabel.errors import ConfigError
 from everylabel.text import lemmas
@@ -85,3 +86,30 @@ def test_no_more_base_forms_are_kept_than_fit(monkeypatch: pytest.MonkeyPatch) -
     assert lemmatised(["vessels"], "en") == ["vessel"]
     assert len(lemmas._lemmas(("en",))) == 1
     assert lemmatised(words, "en") == before
+
+
+def test_dictionaries_are_all_loaded_by_the_first_text_and_kept_whatever_else_is_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So that a server that has ranked one text never loads one again: neither for a word that only the last language
+    knows, nor because somebody asked for the languages of texts."""
+    from simplemma.strategies.dictionaries import dictionary_factory
+
+    loaded: list[str] = []
+    load = dictionary_factory._load_dictionary_from_disk
+
+    def loading(code: str) -> object:
+        loaded.append(code)
+        return load(code)
+
+    monkeypatch.setattr(dictionary_factory, "_load_dictionary_from_disk", loading)
+    monkeypatch.setattr(lemmas, "_dictionaries", lemmas._Dictionaries())
+    lemmas._lemmas.cache_clear()
+    assert lemmatised(["fish"], "ga+cy") == ["fish"]
+    assert loaded == ["ga", "cy"]
+    dictionary_factory.DEFAULT_DICTIONARY_FACTORY._get_dictionary.cache_clear()
+    lemmatised(["a word that nobody knows: qwrtz", "llyfrau"], "ga+cy")
+    assert loaded == ["ga", "cy"]
+    lemmas._lemmas.cache_clear()
+    assert lemmatised(["llyfrau"], "cy") == [str(simplemma.lemmatize("llyfrau", lang="cy")).lower()]
+    assert loaded.count("ga") == 1

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+from everylabel.parallel import n_threads
 from everylabel.web.batching import MOST_TOGETHER, Batches
 from everylabel.web.metrics import Metrics
 from everylabel.web.problems import Problem
@@ -31,7 +32,9 @@ class Work:
 
 
 @pytest.fixture
-def batches() -> Iterator[Batches]:
+def batches(monkeypatch: pytest.MonkeyPatch) -> Iterator[Batches]:
+    """On one core, whatever the machine has."""
+    monkeypatch.setenv("EVERYLABEL_THREADS", "1")
     found = Batches(Metrics(), most_waiting=100, seconds=5)
     yield found
     found.close()
@@ -45,7 +48,7 @@ async def held(batches: Batches, work: Work) -> asyncio.Task[Sequence[int]]:
     """A batch that is being worked on until `work.go`."""
     work.go.clear()
     first = asyncio.create_task(ask(batches, work, 0))
-    while batches._waiting or batches._thread is None:
+    while batches._waiting or not batches._threads:
         await asyncio.sleep(0.001)
     await asyncio.sleep(0.01)
     return first
@@ -121,7 +124,8 @@ def test_too_many_are_sent_away_and_told_when_to_come_back(batches: Batches) -> 
     asyncio.run(run())
 
 
-def test_who_gives_up_is_passed_over() -> None:
+def test_who_gives_up_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVERYLABEL_THREADS", "1")
     batches = Batches(Metrics(), most_waiting=100, seconds=0.05)
 
     async def run() -> None:
@@ -154,3 +158,47 @@ def test_closing_answers_what_waits_and_takes_nothing_more(batches: Batches) -> 
         await closing
 
     asyncio.run(run())
+
+
+class Counted:
+    """How many threads each batch may use, and how many were in use at a time."""
+
+    def __init__(self) -> None:
+        self.in_use, self.most, self.batches = 0, 0, list[tuple[int, int]]()
+        self._lock = threading.Lock()
+
+    def __call__(self, numbers: list[int]) -> list[int]:
+        with self._lock:
+            self.in_use += (own := n_threads())
+            self.most = max(self.most, self.in_use)
+            self.batches.append((len(numbers), own))
+        time.sleep(0.02)
+        with self._lock:
+            self.in_use -= own
+        return numbers
+
+
+@pytest.mark.parametrize("n_cores", [1, 2, 3])
+def test_never_more_threads_than_cores_and_all_of_them_for_who_is_alone(
+    n_cores: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVERYLABEL_THREADS", str(n_cores))
+    batches, work = Batches(Metrics(), most_waiting=100, seconds=5), Counted()
+
+    async def client(n: int) -> None:
+        for number in range(n):
+            assert await batches.results("a", work, [number], 10) == [number]
+
+    async def run() -> None:
+        await client(3)
+        assert work.batches == [(1, n_cores)] * 3
+        work.batches.clear()
+        await asyncio.gather(*(client(6) for _ in range(12)))
+
+    asyncio.run(run())
+    batches.close()
+    assert work.most == n_cores
+    steady = work.batches[2 * n_cores : -2 * n_cores]
+    if n_cores > 1:
+        assert {threads for _, threads in steady} == {1}
+    assert sum(size for size, _ in steady) / len(steady) > 0.5 * 12 / n_cores  # nearly a core's share of the clients

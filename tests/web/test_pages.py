@@ -29,6 +29,17 @@ def test_a_file_that_has_not_changed_is_not_sent_again(client: TestClient) -> No
     assert first.headers["cache-control"] == "no-cache"
 
 
+def test_files_are_packed_for_those_who_can_take_it(client: TestClient) -> None:
+    plain = client.get("/static/app.js", headers={"Accept-Encoding": "identity"})
+    packed = client.get("/static/app.js", headers={"Accept-Encoding": "gzip"})
+    assert "content-encoding" not in plain.headers
+    assert packed.headers["content-encoding"] == "gzip"
+    assert plain.content == packed.content == (STATIC / "app.js").read_bytes()
+    assert int(packed.headers["content-length"]) < len(plain.content) / 2
+    assert plain.headers["etag"] != packed.headers["etag"]
+    assert "Accept-Encoding" in packed.headers["vary"]
+
+
 def test_only_files_of_the_page_are_sent(client: TestClient) -> None:
     for name in ("none.js", "..%2Fpages.py", "%2e%2e/pages.py", "__init__.py"):
         assert client.get(f"/static/{name}").status_code == 404

@@ -18,10 +18,11 @@ PARTS = [b"%", b"%4", b"%41", b"%C3%A9", b"%zz", b"+", b"a", b"%%", b"%2B", b"\x
 parts = st.lists(st.sampled_from(PARTS)).map(b"".join)
 
 
-@given(parts, st.sampled_from([3, 4, 7, 1 << 16]))
-def test_as_the_standard_library(value: bytes, piece: int) -> None:
+@given(parts, st.sampled_from([3, 4, 7, 1 << 16]), st.sampled_from([0, 3, 1_000]))
+def test_as_the_standard_library(value: bytes, piece: int, few: int) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(percent, "PIECE", piece)
+        patched.setattr(percent, "FEW", few)
         assert unquoted(value) == unquote_to_bytes(value.replace(b"+", b" "))
 
 

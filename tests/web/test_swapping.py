@@ -100,3 +100,20 @@ def test_a_server_does_not_start_with_a_bad_model(model: Path, tmp_path: Path) -
     (model / "plain.json").write_text("{}")
     with pytest.raises(ModelError):
         create_app([Project(id="sample", model=model)], Settings(state=tmp_path))
+
+
+def test_no_request_loads_a_dictionary(serve: Serve, fitted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take seconds: what a model needs is there before the server is ready."""
+    from simplemma.strategies.dictionaries import dictionary_factory
+
+    client = serve(fitted)
+    assert client.get("/readyz").status_code == 200
+
+    def loading(code: str) -> None:
+        raise AssertionError(f"the dictionary of {code} is loaded by a request")
+
+    monkeypatch.setattr(dictionary_factory, "_load_dictionary_from_disk", loading)
+    dictionary_factory.DEFAULT_DICTIONARY_FACTORY._get_dictionary.cache_clear()
+    answer = client.post("/v1/projects/sample/suggest", data={"text": "qwrtzuiop Lotsenkanzlei, and a lifeboat"})
+    assert answer.status_code == 200
+    assert answer.json()["results"]

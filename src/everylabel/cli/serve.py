@@ -5,20 +5,25 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Awaitable, Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from everylabel.cli.guard import guarded
-from everylabel.cli.options import Quiet
+from everylabel.cli.options import OnRay, Quiet
 from everylabel.cli.output import note
 from everylabel.cli.progress import progress
 from everylabel.errors import ConfigError
 
 if TYPE_CHECKING:
+    from fastapi import FastAPI
+
     from everylabel.web.projects import Project
+    from everylabel.web.settings import Settings
 
 DEMO = "demo"
 
@@ -70,7 +75,11 @@ def serve(
         typer.Option("--origin", metavar="URL", help="Pages that may ask from browsers. [default: all]"),
     ] = None,
     allow_learn: Annotated[bool, typer.Option("--allow-learn", help="Learn from decisions that come in.")] = False,
+    allow_fetch: Annotated[
+        bool, typer.Option("--allow-fetch", help="Fetch public addresses for those who may decide, for their texts.")
+    ] = False,
     demo: Annotated[bool, typer.Option("--demo", help="Fit the embedded sample, once, and serve it.")] = False,
+    ray: OnRay = None,
     quiet: Quiet = False,
 ) -> None:
     """Serve models: a page for people, Annif's REST interface, our own, and OpenRefine's reconciliation.
@@ -78,6 +87,8 @@ def serve(
     A model that is replaced in its folder is taken at once; SIGHUP loads all again. Ctrl-C ends it.
 
     Example: everylabel serve MODEL --port 8000
+
+    By replicas on a cluster: everylabel serve MODEL --ray HOST:6379 --store postgresql+psycopg://...
     """
     from everylabel.web.extra import require_server
 
@@ -91,6 +102,10 @@ def serve(
     if model and config is None:
         raise typer.BadParameter("it names projects of a file: give --config FILE", param_hint="--model")
     check_host(host, keys is not None)
+    if ray not in (None, "local") and not store.startswith("postgresql"):
+        raise ConfigError(
+            "on a cluster decisions are in PostgreSQL, as the front may move: give --store postgresql+..."
+        )
     folder = state or _state_folder()
     settings = Settings(
         state=folder,
@@ -100,6 +115,7 @@ def serve(
         hosts=tuple(allow_host or ()),
         origins=tuple(origin or ("*",)),
         allow_learn=allow_learn,
+        allow_fetch=allow_fetch,
     )
     with closing(bound_socket(host, port)) as listening:  # a port that is taken is said before anything is loaded
         configured = configured_projects(config, _named_models(model)) if config else Configured([], [])
@@ -109,10 +125,39 @@ def serve(
         projects += [_demo(folder, quiet)] if demo else []
         if not projects:
             raise ConfigError("there is nothing to serve; give a MODEL, --config FILE, or --demo")
-        app = create_app(projects, settings)
         _log(quiet)
-        _tell(host, listening.getsockname()[1], projects, has_keys=keys is not None)
+        bound = listening.getsockname()[1]
+        if ray is not None:
+            listening.close()  # Serve's proxy listens there
+            _serve_on_ray(ray, projects, settings, host, bound)
+            return
+        app = create_app(projects, settings)
+        _tell(host, bound, projects, has_keys=keys is not None)
         running(app).run(sockets=[listening])
+
+
+def _serve_on_ray(address: str, projects: list[Project], settings: Settings, host: str, port: int) -> None:
+    from everylabel.distributed.cluster import connected
+    from everylabel.distributed.serve import start, wait
+    from everylabel.web.ranker import Ranker
+
+    with connected(address) as there:
+        start(
+            partial(_app_in_front, projects, settings), partial(Ranker, projects, settings), there, host=host, port=port
+        )
+        _tell(host, port, projects, has_keys=settings.keys is not None)
+        wait()
+
+
+def _app_in_front(projects: list[Project], settings: Settings, ask: Callable[..., Awaitable[Any]]) -> FastAPI:
+    """Made on the node that it runs on."""
+    from everylabel.web.app import create_app
+    from everylabel.web.ranker import answered
+
+    async def ranked_by(*asked: Any) -> Any:
+        return answered(await ask(*asked))
+
+    return create_app(projects, settings, ranked_by)
 
 
 def _named_models(given: list[str] | None) -> dict[str, Path]:

@@ -5,10 +5,10 @@ among the latest `MOST_HELD_OUT` of these. Meanwhile no model learns it. Then la
 learned as any other: nothing a person did is wasted, models are checked on what comes in now, and none is checked on
 what it has learned. Of several decisions about one document the last one counts.
 
-The next model is refused if its nDCG@5 on the held-out documents is below the present one's by more than chance (the
-95 % interval of a paired bootstrap lies below 0). What was refused is tried again with the next decisions, all of it
-together, after these and on top of what they gave: so a few bad ones cannot stop all learning, nor pass because good
-ones make up for them. After `MOST_REFUSED` refusals a decision is left to the next full fit.
+The next model is refused if its nDCG@5 is below the present one's by more than chance (check.py). What was refused is
+tried again with the next decisions, all of it together, after these and on top of what they gave: so a few bad ones
+cannot stop all learning, nor pass because good ones make up for them. After `MOST_REFUSED` refusals a decision is left
+to the next full fit.
 
 An undone decision that was learned: the model is built again from the last version without it, and the decisions that
 are still valid. Which decisions a version has, its history says; the marks in the database follow it, so that a
@@ -18,17 +18,16 @@ Cost: the experts' rankings of the new documents, a ranking of the held-out ones
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from everylabel.data.dataset import Dataset, Documents, pairs_from_lists
-from everylabel.errors import DataError
+from everylabel.feedback.check import Check, check
 from everylabel.feedback.decisions import IN_FULL_FIT, Decision
 from everylabel.feedback.store import DecisionStore
 from everylabel.feedback.versions import BACK, REFUSED, Versions
-from everylabel.metrics.ranking import find_hits, ndcg
-from everylabel.metrics.significance import Bootstrap, paired_bootstrap
 from everylabel.run import QUIET, Run
 from everylabel.workflow.learn import CANNOT_LEARN
 from everylabel.workflow.settings import as_tagger
@@ -51,11 +50,13 @@ class Outcome:
     refused: tuple[int, ...] = ()  # decisions that were tried, and are not in it
     without: tuple[int, ...] = ()  # undone decisions that it no longer has
     unknown_labels: int = 0  # labels of the decisions that the model does not know: left out
-    checked_on: int = 0  # held-out documents; 0: there was none, and nothing was checked
+    checked_on: int = 0  # documents; 0: there were too few, and nothing was checked
     before: float | None = None  # nDCG@5 of the present model on them
     after: float | None = None  # and of the next one
     low: float | None = None  # interval of the difference
     high: float | None = None
+    checks: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # all that was asked (check.Compared)
+    worse: tuple[str, ...] = ()  # the questions by which the last one that was refused is worse
     refit_due: str = ""  # why a full fit is worth it now
 
     def to_json(self) -> dict[str, Any]:
@@ -83,7 +84,8 @@ def learn_waiting(
             if not undone:
                 return None
             waiting = fresh = []
-        learning = _Learning(present, held_out)
+        first = as_tagger(versions.load(0), CANNOT_LEARN) if version else None
+        learning = _Learning(present, held_out, first)
         parent = version
         if undone:
             parent = _last_without(versions, undone)
@@ -111,11 +113,15 @@ class _Learning:
 
     model: Tagger
     held_out: Sequence[Decision]
+    first: Tagger | None = None  # that the project began with, if it is another
     learned: set[int] = field(default_factory=set)  # since the parent version
     unknown_labels: int = 0
     refit_due: str = ""
-    check: Bootstrap | None = None  # of the last attempt that was no worse; of the last one, if none was
-    values: tuple[float, float] | None = None  # nDCG@5 before and after it
+    check: Check = field(
+        default_factory=lambda: Check({})
+    )  # of the last attempt that was no worse; of the last one, if
+    # none was
+    worse: tuple[str, ...] = ()
     was_taken: bool = False  # an attempt was no worse
 
     def rebuild(self, versions: Versions, parent: int, decisions: Sequence[Decision], run: Run) -> None:
@@ -127,19 +133,22 @@ class _Learning:
     def try_to_learn(self, decisions: Sequence[Decision], run: Run) -> bool:
         """Whether the model that has learned them is no worse; then it is the model."""
         found = self._next(self.model, decisions, run)
-        with run.task("checking", len(self.held_out)) as advance:
-            check, values = self._compared(found)
-            advance(len(self.held_out))
-        no_worse = check is None or check.high >= 0
-        if no_worse or not self.was_taken:
-            self.check, self.values = check, values
-        if no_worse:
-            self.was_taken, self.model = True, found
-            self.learned |= {one.id for one in decisions}
-        return no_worse
+        with run.task("checking", 1) as advance:
+            checked = self._check(found, decisions)
+            advance(1)
+        if checked.worse:
+            self.worse = tuple(checked.worse)
+        if not checked.worse or not self.was_taken:
+            self.check = checked
+        if checked.worse:
+            return False
+        self.was_taken, self.model = True, found
+        self.learned |= {one.id for one in decisions}
+        return True
 
     def outcome(self, version: int, taken: bool, tried: Iterable[Decision], undone: set[int]) -> Outcome:
-        check, (before, after) = self.check, self.values or (None, None)
+        shown = self.check.shown
+        values = {} if shown is None else shown._asdict()
         return Outcome(
             taken=taken,
             version=version,
@@ -147,11 +156,10 @@ class _Learning:
             refused=tuple(one.id for one in tried if one.id not in self.learned),
             without=tuple(sorted(undone)),
             unknown_labels=self.unknown_labels,
-            checked_on=len(self.held_out) if check else 0,
-            before=before,
-            after=after,
-            low=check.low if check else None,
-            high=check.high if check else None,
+            checked_on=values.get("documents", 0),
+            **{name: values.get(name) for name in ("before", "after", "low", "high")},
+            checks={name: one._asdict() for name, one in self.check.answers.items()},
+            worse=self.worse,
             refit_due=self.refit_due,
         )
 
@@ -166,16 +174,13 @@ class _Learning:
             self.refit_due = learned.refit_due
         return model
 
-    def _compared(self, found: Tagger) -> tuple[Bootstrap | None, tuple[float, float] | None]:
-        """With the model so far, and nDCG@5 of both; None if there is nothing to compare them on."""
-        data = as_dataset(self.model, self.held_out)
-        after, before = (
-            ndcg(find_hits(model.rank(data.documents, 5), data.required_pairs), 5) for model in (found, self.model)
-        )
+    def _check(self, found: Tagger, decisions: Sequence[Decision]) -> Check:
+        unknown, due = self.unknown_labels, self.refit_due  # of what is learned, not of what checks it
+        learn = partial(self._next, run=QUIET)
         try:
-            return paired_bootstrap(after, before), (before.value, after.value)
-        except DataError:  # no held-out document has a label that the model knows
-            return None, None
+            return check(self.model, found, self.first, self.held_out, _last_of_each(decisions), learn, as_dataset)
+        finally:
+            self.unknown_labels, self.refit_due = unknown, due
 
 
 def as_dataset(model: Tagger, decisions: Sequence[Decision]) -> Dataset:

@@ -9,10 +9,11 @@ not hide a stem.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 
 from everylabel.errors import ConfigError
+from everylabel.forks import Lock
 from everylabel.text.scripts import composed, find_words, one_spelling, with_words
 
 _MOST_WORDS = 2_000_000  # base forms kept at a time: about 200 MB
@@ -39,14 +40,40 @@ STOP_WORDS: dict[str, tuple[str, ...]] = {
 }
 
 
+class _Dictionaries:
+    """simplemma's, each loaded once (one to five seconds) and kept: its own cache has eight, and forgets one that a
+    model needs as soon as somebody asks for the language of a text."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Mapping[str, str]] = {}
+        self._loading = Lock()
+
+    def get_dictionary(self, lang: str) -> Mapping[str, str]:
+        if lang not in self._known:
+            from simplemma.strategies.dictionaries.dictionary_factory import DefaultDictionaryFactory
+
+            with self._loading:
+                if lang not in self._known:
+                    self._known[lang] = DefaultDictionaryFactory(1).get_dictionary(lang)
+        return self._known[lang]
+
+
+_dictionaries = _Dictionaries()
+
+
 class _Lemmas(dict[str, str]):
-    """word -> base form, filled as words come."""
+    """word -> base form, filled as words come. All dictionaries are loaded at once: each is asked for a word that those
+    before it do not know, and a server that has ranked one text must not have to load another."""
 
     def __init__(self, codes: tuple[str, ...]) -> None:
-        import simplemma
+        from simplemma import Lemmatizer
+        from simplemma.strategies import DefaultStrategy
 
         super().__init__()
-        self._find = partial(simplemma.lemmatize, lang=codes)
+        for code in codes:
+            _dictionaries.get_dictionary(code)
+        strategy = DefaultStrategy(dictionary_factory=_dictionaries)
+        self._find = partial(Lemmatizer(lemmatization_strategy=strategy).lemmatize, lang=codes)
 
     def __missing__(self, word: str) -> str:
         lemma = str(self._find(word))
@@ -56,7 +83,7 @@ class _Lemmas(dict[str, str]):
         return lemma
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=16)
 def _lemmas(codes: tuple[str, ...]) -> _Lemmas:
     return _Lemmas(codes)
 

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
-from starlette.datastructures import Headers
 
 from everylabel.web.keys import LOGIN, Key, Keys, Scope
 from everylabel.web.problems import Problem
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
+LONGEST_HOST = 300  # characters that are looked at
+MOST_REMEMBERED = 256  # addresses, and hosts as requests name them
 
 
 class Guard:
@@ -33,8 +35,8 @@ class Guard:
         if client is not None and not is_loopback(str(client[0])):
             detail = "only this machine is served, as there are no keys; start it with --keys FILE for others"
             raise Problem(403, detail, reason="address")
-        host = Headers(scope=dict(scope)).get("host", "")
-        if host_name(host) not in self._hosts:
+        host = header(scope, b"host")
+        if host_name(host[:LONGEST_HOST]) not in self._hosts:
             detail = f"this server is not known as {host[:80]!r} here; ask for localhost, or name it with --allow-host"
             raise Problem(403, detail, reason="host")
 
@@ -78,6 +80,12 @@ def needs(scope: Scope) -> Any:
     return Depends(found)
 
 
+def header(scope: Mapping[str, Any], name: bytes) -> str:
+    """The first of this name, which is in small letters as ASGI has them; "": there is none."""
+    return next((value.decode("latin-1") for own, value in scope["headers"] if own == name), "")
+
+
+@lru_cache(maxsize=MOST_REMEMBERED)
 def is_loopback(address: str) -> bool:
     try:
         found = ipaddress.ip_address(address)
@@ -87,6 +95,7 @@ def is_loopback(address: str) -> bool:
     return found.is_loopback or (mapped is not None and mapped.is_loopback)
 
 
+@lru_cache(maxsize=MOST_REMEMBERED)
 def host_name(host: str) -> str:
     """Without its port: `localhost:8000`, `[::1]:8000`."""
     try:

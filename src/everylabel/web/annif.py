@@ -20,6 +20,7 @@ from everylabel.web.access import needs
 from everylabel.web.bodies import read_fields, read_json
 from everylabel.web.documents import describe, json_body, problems, ref
 from everylabel.web.problems import Problem, add_handlers, spoken
+from everylabel.web.quick import QuickRoute, as_json
 from everylabel.web.reconcile import router as reconciliation
 from everylabel.web.server import Server, ServerOf, ServingOf, may_learn
 from everylabel.web.serving import Loaded, Serving
@@ -29,7 +30,7 @@ from everylabel.workflow.labels import n_shown
 from everylabel.workflow.languages import detect_language
 
 READ = [needs("read")]
-BATCH = TypeAdapter(shapes.Batch)
+SUGGEST, BATCH = TypeAdapter(shapes.SuggestJson), TypeAdapter(shapes.Batch)
 LEARN = TypeAdapter(Annotated[list[shapes.LearnDocument], Field(max_length=1_000)])
 QUESTION = TypeAdapter(shapes.LanguageQuestion)
 LEARN_SCHEMA = {"type": "array", "items": ref(shapes.LearnDocument), "maxItems": 1_000}
@@ -62,13 +63,13 @@ def info() -> shapes.ApiInfo:
 
 @router.get("/vocabs", dependencies=READ, summary="Vocabularies of the projects")
 def vocabs(request: Request, server: ServerOf) -> shapes.Vocabs:
-    found = [_vocab(serving) for serving in server.shown(request, listed=True)]
+    found = [_vocab(serving) for serving in server.listed(request)]
     return shapes.Vocabs(vocabs=list({one.vocab_id: one for one in found}.values()))
 
 
 @router.get("/projects", dependencies=READ, summary="The projects")
 def projects(request: Request, server: ServerOf) -> shapes.AnnifProjects:
-    return shapes.AnnifProjects(projects=[_project(serving) for serving in server.shown(request, listed=True)])
+    return shapes.AnnifProjects(projects=[_project(serving) for serving in server.listed(request)])
 
 
 @router.get("/projects/{project_id}", dependencies=READ, responses=problems(404), summary="One project")
@@ -81,10 +82,11 @@ def project(serving: ServingOf) -> shapes.AnnifProject:
     dependencies=READ,
     responses=problems(404, 415),
     openapi_extra=json_body(shapes.SuggestForm, forms=True),
+    response_model=shapes.Hits,
     summary="Suggest subjects for a text",
 )
-async def suggest(request: Request, serving: ServingOf, server: ServerOf) -> shapes.Hits:
-    fields = await read_fields(request, server.settings.most_bytes, shapes.SuggestJson)
+async def suggest(request: Request, serving: ServingOf, server: ServerOf) -> Response:
+    fields = await read_fields(request, server.settings.most_bytes, SUGGEST)
     try:
         form = shapes.SuggestForm.model_validate(
             {name: fields[name] for name in fields if _is_said(name, fields[name])}
@@ -93,7 +95,7 @@ async def suggest(request: Request, serving: ServingOf, server: ServerOf) -> sha
         raise Problem(400, spoken(error.errors(include_input=False, include_url=False))) from None
     asked = Asked(form.limit, form.threshold, language=form.language)
     (found,) = await tag_texts(server, serving, [Text(form.text, form.metadata_title)], asked)
-    return shapes.Hits(results=_hits(found, form.limit))
+    return as_json({"results": _hits(found, form.limit)})
 
 
 @router.post(
@@ -101,6 +103,7 @@ async def suggest(request: Request, serving: ServingOf, server: ServerOf) -> sha
     dependencies=READ,
     responses=problems(404, 415),
     openapi_extra=json_body(shapes.Batch),
+    response_model=list[shapes.DocumentHits],
     summary="Suggest subjects for several texts",
 )
 async def suggest_batch(
@@ -110,14 +113,12 @@ async def suggest_batch(
     limit: Annotated[shapes.Limit, Query()] = 10,
     threshold: Annotated[shapes.Threshold, Query()] = 0.0,
     language: Annotated[shapes.Language, Query()] = "",
-) -> list[shapes.DocumentHits]:
+) -> Response:
     documents = (await read_json(request, BATCH)).documents
     texts = [Text(one.text, one.metadata.title or "") for one in documents]
     found = await tag_texts(server, serving, texts, Asked(limit, threshold, language=language))
-    return [
-        shapes.DocumentHits(document_id=document.document_id, results=_hits(one, limit))
-        for document, one in zip(documents, found, strict=True)
-    ]
+    both = zip(documents, found, strict=True)
+    return as_json([{"document_id": document.document_id, "results": _hits(one, limit)} for document, one in both])
 
 
 @router.post(
@@ -154,6 +155,9 @@ async def detect(request: Request, server: ServerOf) -> shapes.LanguageScores:
     )
 
 
+QUICK = QuickRoute("/v1", "/projects/{project_id}/suggest", suggest)
+
+
 def _is_said(name: str, value: Any) -> bool:
     """An empty field is one that is not there, but for the text."""
     return name == "text" or value not in ("", None)
@@ -166,9 +170,10 @@ def _known(loaded: Loaded, subjects: list[shapes.Subject]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(loaded.model.labels_.ids[at] for at in known))
 
 
-def _hits(found: Tagged, limit: int) -> list[shapes.Hit]:
+def _hits(found: Tagged, limit: int) -> list[dict[str, Any]]:
+    """As `shapes.Hit`."""
     return [
-        shapes.Hit(uri=one["uri"], label=one["name"], notation=one["notation"], score=min(one["score"], 1.0))
+        {"uri": one["uri"], "label": one["name"], "notation": one["notation"], "score": min(one["score"], 1.0)}
         for one in found.labels[:limit]
         if one["score"] > 0
     ]

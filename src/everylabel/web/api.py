@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request, Response
 from pydantic import TypeAdapter
-from starlette.datastructures import UploadFile
 
 from everylabel import __version__
 from everylabel.errors import EverylabelError, StoreError
@@ -19,33 +18,22 @@ from everylabel.web.api_decisions import router as decisions
 from everylabel.web.api_jobs import report_file
 from everylabel.web.api_jobs import router as jobs
 from everylabel.web.api_labels import router as labels
-from everylabel.web.bodies import MULTIPART, content_type, read_json, read_multipart
+from everylabel.web.api_records import file_body, sent_file
+from everylabel.web.api_records import router as records
+from everylabel.web.bodies import read_json
 from everylabel.web.documents import describe, json_body, problems
 from everylabel.web.problems import Problem, add_handlers
+from everylabel.web.quick import QuickRoute, as_json
 from everylabel.web.server import Server, ServerOf, ServingOf
 from everylabel.web.serving import Serving
-from everylabel.web.tagging import Asked, Text, languages, tag_texts
+from everylabel.web.tagging import ALL, Asked, Text, languages, tag_texts
 from everylabel.workflow.labels import n_shown
 from everylabel.workflow.learn import refit_due
 from everylabel.workflow.selection import Selection
 from everylabel.workflow.settings import is_tagger
 
 READ, ADMIN = [needs("read")], [needs("admin")]
-TAG = TypeAdapter(shapes.TagRequest)
-FILE = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            MULTIPART: {
-                "schema": {
-                    "type": "object",
-                    "properties": {"file": {"type": "string", "format": "binary"}},
-                    "required": ["file"],
-                }
-            }
-        },
-    }
-}
+TAG, URL = TypeAdapter(shapes.TagRequest), TypeAdapter(shapes.UrlRequest)
 SELECTED = [one.name for one in fields(Selection)]
 router = APIRouter()
 
@@ -63,14 +51,16 @@ def api_app(server: Server) -> FastAPI:
     )
     app.state.server, app.state.guard = server, server.guard
     add_handlers(app)
-    for part in (router, labels, decisions, jobs):
+    for part in (router, labels, decisions, jobs, records):
         app.include_router(part)
     bodies = (
         shapes.TagRequest,
+        shapes.UrlRequest,
         shapes.NewLabelsRequest,
         shapes.DecisionRequest,
         shapes.QueueRequest,
         shapes.JobRequest,
+        shapes.SubjectsOfRecords,
     )
     describe(app, (*bodies, LanguageQuestion))
     return app
@@ -79,7 +69,7 @@ def api_app(server: Server) -> FastAPI:
 @router.get("/models", dependencies=READ)
 def models(request: Request, server: ServerOf) -> shapes.Models:
     """What is loaded."""
-    return shapes.Models(models=[_info(server, serving) for serving in server.shown(request, listed=True)])
+    return shapes.Models(models=[_info(server, serving) for serving in server.listed(request)])
 
 
 @router.post("/models/reload", dependencies=ADMIN)
@@ -123,40 +113,50 @@ def model(serving: ServingOf, server: ServerOf) -> shapes.ModelDetails:
     dependencies=READ,
     responses=problems(404, 415),
     openapi_extra=json_body(shapes.TagRequest),
-    response_model_exclude_unset=True,
+    response_model=shapes.TagResponse,
 )
-async def tag(request: Request, serving: ServingOf, server: ServerOf) -> shapes.TagResponse:
+async def tag(request: Request, serving: ServingOf, server: ServerOf) -> Response:
     """The labels of texts, best first."""
     asked = await read_json(request, TAG)
-    if len(asked.texts) > (most := server.settings.most_documents):
-        raise Problem(400, f"documents: {len(asked.texts):,} came; at most {most:,} are taken at a time")
-    selection = Selection(**{name: tuple(getattr(asked, name)) for name in SELECTED})
+    texts = asked.texts
+    if len(texts) > (most := server.settings.most_documents):
+        raise Problem(400, f"documents: {len(texts):,} came; at most {most:,} are taken at a time")
+    restricted = {name: tuple(given) for name in SELECTED if (given := getattr(asked, name))}
+    selection = Selection(**restricted) if restricted else ALL
     cut = (asked.k, asked.threshold, asked.best)
     how = Asked(*cut, asked.new_labels, asked.explain, asked.language, selection, asked.broader)
-    found = await tag_texts(server, serving, [Text(one.text, one.title) for one in asked.texts], how)
+    found = await tag_texts(server, serving, [Text(one.text, one.title) for one in texts], how)
     documents = [
         {"document_id": document.document_id, "labels": one.labels, "new_labels": one.new_labels}
-        for document, one in zip(asked.texts, found, strict=True)
+        for document, one in zip(texts, found, strict=True)
     ]
     version = found[0].version if found else serving.current.version
-    return shapes.TagResponse.model_validate({"version": version, "documents": documents})
+    return as_json({"version": version, "documents": documents})
 
 
-@router.post("/text", dependencies=READ, responses=problems(415), openapi_extra=FILE)
+QUICK = QuickRoute("/api", "/models/{project_id}/tag", tag)
+
+
+@router.post("/text", dependencies=READ, responses=problems(415), openapi_extra=file_body())
 async def text(request: Request, server: ServerOf) -> shapes.TextOfFile:
     """The text of a file: .txt, .md, .html, .epub, .pdf, .docx, .odt, as the field `file` of a form in parts."""
-    found, _ = content_type(request)
-    if found != MULTIPART:
-        raise Problem(415, f"the body is {found[:80]!r}, expected {MULTIPART} with a field named file")
-    form = await read_multipart(request, server.settings.most_bytes)
     try:
-        file = form.get("file")
-        if not isinstance(file, UploadFile):
-            raise Problem(400, "file: expected a file in a field of this name; send it with its name")
+        file, _ = await sent_file(request, server.settings.most_bytes)
         name, stream = file.filename or "", file.file  # in memory only when it is its turn
         content = await server.file_turns.run(lambda: server.uploads.content(name, stream.read()))
     finally:
         await request.close()
+    return shapes.TextOfFile(title=content.title, text=content.text)
+
+
+@router.post("/url", dependencies=[needs("learn")], responses=problems(415), openapi_extra=json_body(shapes.UrlRequest))
+async def url(request: Request, server: ServerOf) -> shapes.TextOfFile:
+    """The text of a public page or file on the internet; only where the server was started with --allow-fetch."""
+    asked = await read_json(request, URL)
+    if not server.settings.allow_fetch:
+        detail = "addresses are not fetched here; start the server with --allow-fetch, or send the file"
+        raise Problem(403, detail, "Fetching not allowed", reason="fetch")
+    content = await server.file_turns.run(lambda: server.uploads.content(*server.fetcher.fetch(asked.url)))
     return shapes.TextOfFile(title=content.title, text=content.text)
 
 

@@ -44,7 +44,7 @@ def search(
     loaded = serving.current
     language = language or languages(serving, loaded)[0]
     found = loaded.search.find(prefix, cursor + limit, language)[cursor:]
-    return shapes.LabelList(labels=[_info(loaded, one.place, language) for one in found])
+    return shapes.LabelList(labels=[info(loaded, one.place, language) for one in found])
 
 
 @router.get("/label", dependencies=READ, responses=problems(404))
@@ -59,11 +59,11 @@ def details(serving: ServingOf, label_id: LabelId, language: Language = "") -> s
     language = language or languages(serving, loaded)[0]
     one = shown(labels, at, language)
     return shapes.LabelDetails(
-        **_info(loaded, at, language).model_dump(),
+        **info(loaded, at, language).model_dump(),
         description=one.description,
         alternatives=list(one.alternatives),
-        broader=[_info(loaded, other, language) for other in broader_of(labels, at)],
-        narrower=[_info(loaded, other, language) for other in narrower_of(labels, at)[:MOST_NARROWER]],
+        broader=[info(loaded, other, language) for other in broader_of(labels, at)],
+        narrower=[info(loaded, other, language) for other in narrower_of(labels, at)[:MOST_NARROWER]],
         schemes=list(one.schemes),
         keywords=[shapes.Keyword(word=word, weight=weight) for word, weight in keywords_of(loaded.model, one.id)],
     )
@@ -100,7 +100,7 @@ async def remove(serving: ServingOf, server: ServerOf, label_id: LabelId) -> sha
     return shapes.VocabularyChanged(changed=1, labels=n_shown(loaded.model), version=loaded.version)
 
 
-def _info(loaded: Loaded, at: int, language: str) -> shapes.LabelInfo:
+def info(loaded: Loaded, at: int, language: str) -> shapes.LabelInfo:
     one = shown(loaded.model.labels_, at, language)
     return shapes.LabelInfo(
         id=one.id, name=one.name, uri=one.uri, notation=one.notation, documents=int(loaded.model.counts_[at])

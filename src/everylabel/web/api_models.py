@@ -270,6 +270,48 @@ class JobList(BaseModel):
     jobs: list[JobInfo]
 
 
+class UrlRequest(Asking):
+    url: str = Field(max_length=SHORT, description="Of a public page or file, by http or https.")
+
+
 class TextOfFile(BaseModel):
     title: str
     text: str
+
+
+class SubjectOfRecord(BaseModel):
+    name: str
+    label: LabelInfo | None = Field(None, description="The label that it is, where the vocabulary has it.")
+
+
+class RecordInfo(BaseModel):
+    number: int = Field(description="In its file, from 1.")
+    document_id: str
+    title: str
+    text: str
+    subjects: list[SubjectOfRecord]
+
+
+class RecordList(BaseModel):
+    format: str
+    records: list[RecordInfo]
+    left_out: int = Field(description="Records that are damaged.")
+
+
+class NewSubject(Asking):
+    name: str = Field(min_length=1, max_length=SHORT)
+    id: Id
+    uri: str = Field("", max_length=SHORT)
+    probability: float | None = Field(None, ge=0, le=1, description="As the model said; none: a person's own.")
+
+    def as_list(self) -> list[Any]:
+        return [self.name, self.id, self.uri, self.probability]
+
+
+class SubjectsOfRecords(Asking):
+    """Labels that a person took for records, by the records' numbers."""
+
+    source: str = Field("local", min_length=1, max_length=40, description="Code of the vocabulary: MARC's $2.")
+    records: dict[Annotated[int, Field(ge=1)], Annotated[list[NewSubject], Field(max_length=1_000)]] = Field(
+        max_length=10_000
+    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Mapping
 from email.message import Message
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from fastapi import Request
@@ -17,10 +18,12 @@ from python_multipart.multipart import parse_options_header
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
+from everylabel.web.access import header
 from everylabel.web.percent import unquoted
 from everylabel.web.problems import Problem, spoken
 
 T = TypeVar("T")
+M = TypeVar("M", bound=BaseModel)
 JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
 MOST_FIELDS = 200
 MOST_TOLD = 1_000  # things that are wrong with a body
@@ -30,10 +33,14 @@ MOST_PARTS, MOST_COMMAS = 200_000, 1_000_000  # texts have such characters, too:
 
 def content_type(request: Request) -> tuple[str, str]:
     """The media type, and the charset or ""."""
+    return _kind_and_charset(header(request.scope, b"content-type"))
+
+
+@lru_cache(maxsize=64)
+def _kind_and_charset(said: str) -> tuple[str, str]:
     message = Message()
-    message["content-type"] = request.headers.get("content-type", "")
-    found = message.get_content_type() if request.headers.get("content-type") else ""
-    return found, message.get_content_charset("") or ""
+    message["content-type"] = said
+    return message.get_content_type() if said else "", message.get_content_charset("") or ""
 
 
 async def read_json(request: Request, kind: TypeAdapter[T]) -> T:
@@ -58,7 +65,7 @@ def validated(content: bytes, kind: TypeAdapter[T]) -> T:
         raise Problem(400, spoken(error.errors(include_input=False, include_url=False))) from None
 
 
-async def read_fields(request: Request, most_bytes: int, kind: type[BaseModel]) -> dict[str, Any]:
+async def read_fields(request: Request, most_bytes: int, kind: TypeAdapter[M]) -> dict[str, Any]:
     """The fields of a form, of a form in parts, or of a JSON object: whichever a client sends. `kind` is what is read
     of the JSON; what is null there is not there."""
     found, charset = content_type(request)
@@ -67,8 +74,7 @@ async def read_fields(request: Request, most_bytes: int, kind: type[BaseModel]) 
     if found == MULTIPART:
         return await _parts(request, most_bytes)
     if found == JSON or found.endswith("+json"):
-        found_fields = validated(await request.body(), TypeAdapter(kind))
-        return found_fields.model_dump(exclude_none=True)
+        return validated(await request.body(), kind).model_dump(exclude_none=True)
     raise _unsupported(found, f"{FORM}, {MULTIPART} or {JSON}")
 
 

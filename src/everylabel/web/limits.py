@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from everylabel.web.access import Guard
+from everylabel.web.access import Guard, header
 from everylabel.web.metrics import Metrics
 from everylabel.web.problems import Problem, answer, busy, unexpected
 from everylabel.web.settings import Settings
 
 T = TypeVar("T")
-UPLOAD = "/api/text"
+UPLOAD = re.compile(r"/api/(text|records|models/[^/]+/records)")
 ENVELOPE = 10_000  # bytes of a form around a file
 CLOSE = {"Connection": "close"}
 CSP = (
@@ -31,7 +31,9 @@ HEADERS = {
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
 }
+SENT = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 log = logging.getLogger("everylabel.access")
 
 
@@ -56,7 +58,8 @@ class Limits:
             seconds = time.monotonic() - started
             path, status = str(scope["path"]), exchange.status
             self._metrics.request(_route(scope), str(scope["method"]), status, seconds)
-            log.info("%s %s %d %.0f ms", scope["method"], _printable(path), status, 1000 * seconds)
+            if log.isEnabledFor(logging.INFO):
+                log.info("%s %s %d %.0f ms", scope["method"], _printable(path), status, 1000 * seconds)
 
     async def _answered(self, exchange: _Exchange) -> None:
         response: Response
@@ -85,7 +88,11 @@ class Limits:
         exchange.check_length()
 
     def _most_bytes(self, scope: Scope) -> int:
-        return self._settings.most_upload_bytes + ENVELOPE if scope["path"] == UPLOAD else self._settings.most_bytes
+        return (
+            self._settings.most_upload_bytes + ENVELOPE
+            if UPLOAD.fullmatch(scope["path"])
+            else self._settings.most_bytes
+        )
 
 
 class _Exchange:
@@ -98,7 +105,7 @@ class _Exchange:
         self._n_bytes, self._is_complete = 0, False
 
     def check_length(self) -> None:
-        length = Headers(scope=self.scope).get("content-length", "")
+        length = header(self.scope, b"content-length")
         if length.isdecimal() and int(length[:20]) > self._most_bytes:
             raise self._too_long()
 
@@ -119,10 +126,9 @@ class _Exchange:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = int(message["status"])
-            headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
-                headers.setdefault(name, value)
-            headers.setdefault("Cache-Control", "no-store")
+            own = list(message.get("headers", ()))
+            said = {name for name, _ in own}
+            message = {**message, "headers": own + [one for one in SENT if one[0] not in said]}
         await _within(lambda: self._send(message), self._seconds)
 
     def _too_long(self) -> Problem:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
@@ -34,11 +36,13 @@ class Metrics:
         self._batch.observe(n_documents)
         self._ranking.observe(seconds)
 
-    def waited(self, seconds: float) -> None:
-        self._wait.observe(seconds)
+    def waited(self, seconds: Iterable[float]) -> None:
+        for one in seconds:
+            self._wait.observe(one)
 
-    def waiting(self, n_documents: int) -> None:
-        self._waiting.set(n_documents)
+    def waiting(self, n_documents: Callable[[], int]) -> None:
+        """Asked when the numbers are."""
+        self._waiting.set_function(n_documents)
 
     def tagged(self, project: str, n_documents: int) -> None:
         self._documents.labels(project).inc(n_documents)

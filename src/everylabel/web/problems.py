@@ -104,17 +104,25 @@ async def _invalid(_request: Request, error: Exception) -> Response:
     return answer(400, spoken(error.errors()))
 
 
-async def _ours(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, EverylabelError)
+def ours(error: EverylabelError) -> Response:
     status = status_of(error)
     if status == 503:
         log.warning("%s", error)  # of models and databases: it names no text
     return answer(status, str(error), headers={"Retry-After": str(LATER)} if status == 503 else None)
 
 
-async def _gone(_request: Request, _error: Exception) -> Response:
+def gone() -> Response:
     """Nobody hears it, but the log has a status."""
     return answer(400, "the connection has ended before the body did")
+
+
+async def _ours(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, EverylabelError)
+    return ours(error)
+
+
+async def _gone(_request: Request, _error: Exception) -> Response:
+    return gone()
 
 
 async def _unexpected(_request: Request, error: Exception) -> Response:

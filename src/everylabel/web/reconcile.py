@@ -100,6 +100,7 @@ class Manifest(BaseModel):
     suggest: SuggestServices
 
 
+QUERIES_FIELD = TypeAdapter(QueriesField)
 QUERIES: TypeAdapter[dict[str, ReconcileQuery]] = TypeAdapter(
     Annotated[dict[str, ReconcileQuery], Field(max_length=MOST_QUERIES)]
 )
@@ -159,7 +160,7 @@ def suggest_entity(
 
 
 async def _posted(request: Request, most_bytes: int) -> dict[str, ReconcileQuery]:
-    fields = await read_fields(request, most_bytes, QueriesField)
+    fields = await read_fields(request, most_bytes, QUERIES_FIELD)
     queries = fields.get("queries")
     if queries is None:
         raise Problem(400, 'queries: expected JSON such as {"q0": {"query": "a name"}}')

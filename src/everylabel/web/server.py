@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Annotated, Any
 
 from fastapi import Depends, Path, Request
 
@@ -11,6 +11,7 @@ from everylabel.feedback.versions import Versions
 from everylabel.web.access import Guard
 from everylabel.web.batching import Batches
 from everylabel.web.decisions import Feedback
+from everylabel.web.fetching import Fetcher
 from everylabel.web.keys import Keys
 from everylabel.web.metrics import Metrics
 from everylabel.web.problems import Problem
@@ -26,8 +27,11 @@ MOST_FILES, MOST_QUESTIONS = 8, 64  # that wait to be read, or for the language 
 class Server:
     """Models are loaded when it is made: one that cannot be is an error then, not at the first request."""
 
-    def __init__(self, projects: Sequence[Project], settings: Settings) -> None:
+    def __init__(
+        self, projects: Sequence[Project], settings: Settings, ranked_by: Callable[..., Awaitable[Any]] | None = None
+    ) -> None:
         self.settings, self.metrics = settings, Metrics()
+        self.ranked_by = ranked_by  # who ranks in place of this process, as `Ranker.ask` does (ranker.py)
         self.guard = Guard(Keys(settings.keys, settings.most_failures), settings.hosts)
         self.servings = {
             project.id: Serving(project, Versions(settings.state / project.id, project.model), self.metrics)
@@ -37,6 +41,7 @@ class Server:
         self.feedback = Feedback(self.servings, settings, self.metrics, self.allows_learning)
         self.watcher = Watcher(list(self.servings.values()), settings.watch_seconds)
         self.uploads = Uploads(settings.upload_seconds, settings.most_characters)
+        self.fetcher = Fetcher(settings.fetch_seconds, settings.most_upload_bytes)
         self.file_turns, self.language_turns = Turns(MOST_FILES, 2), Turns(MOST_QUESTIONS, 0.1)
         self.is_ready = False
 
@@ -59,10 +64,9 @@ class Server:
     def allows_learning(self, project: Project) -> bool:
         return self.settings.allow_learn if project.allow_learn is None else project.allow_learn
 
-    def shown(self, request: Request, *, listed: bool = False) -> list[Serving]:
-        """The projects that this request may see; `listed`: those that a list has."""
-        admin = self.guard.is_admin(request)
-        visible = {"public", *(() if listed else ("hidden",)), *(("hidden", "private") if admin else ())}
+    def listed(self, request: Request) -> list[Serving]:
+        """The projects that a list has for this request."""
+        visible = {"public", *(("hidden", "private") if self.guard.is_admin(request) else ())}
         return [serving for serving in self.servings.values() if serving.project.access in visible]
 
 
@@ -75,11 +79,16 @@ ServerOf = Annotated[Server, Depends(server_of)]
 ProjectId = Annotated[str, Path(description="The project's id, as `projects` and `models` list it.", max_length=200)]
 
 
-async def serving_of(request: Request, project_id: ProjectId, server: ServerOf) -> Serving:
+def serving_for(server: Server, request: Request, project_id: str) -> Serving:
+    """A project, if this request may see it."""
     serving = server.servings.get(project_id)
-    if serving is None or serving not in server.shown(request):
+    if serving is None or (serving.project.access == "private" and not server.guard.is_admin(request)):
         raise Problem(404, f"Project '{project_id}' not found", "Project not found")
     return serving
+
+
+async def serving_of(request: Request, project_id: ProjectId, server: ServerOf) -> Serving:
+    return serving_for(server, request, project_id)
 
 
 ServingOf = Annotated[Serving, Depends(serving_of)]

@@ -89,6 +89,7 @@ class Serving:
         try:
             loaded = self._load()
             warm_up(loaded.model)
+            loaded.search.warm_up()
         except Exception as error:  # of any kind: what is served must go on
             self._refuse(error)
             raise error if isinstance(error, EverylabelError) else ModelError(self.refused) from error
@@ -157,6 +158,8 @@ class Watcher:
             self._thread.join()
 
     def _watch(self) -> None:
+        for serving in self._servings:  # seconds for a million labels: neither the start nor who types shall wait
+            serving.current.search.warm_up()
         while not self._stop:
             self._wake.wait(self._seconds)
             self._wake.clear()

@@ -31,6 +31,8 @@ class Settings:
     body_seconds: float = 20.0  # until a body has come, and until an answer is taken
     answer_seconds: float = 60.0  # that a request waits to be ranked
     upload_seconds: float = 30.0  # to read an uploaded file
+    allow_fetch: bool = False  # texts of addresses on the internet
+    fetch_seconds: float = 20.0  # until all of one has come
     most_failures: int = 20  # wrong keys from one address in a minute
 
     @property

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from everylabel.data.dataset import Documents
+from everylabel.web.batching import Batches
 from everylabel.web.problems import Problem
 from everylabel.web.server import Server
 from everylabel.web.serving import Loaded, Serving
@@ -48,10 +49,19 @@ async def tag_texts(server: Server, serving: Serving, texts: Sequence[Text], ask
     """One result a text, all by the same model. Empty texts have no labels."""
     check_language(serving, asked.language)
     characters = check_lengths(server, texts)
-    work = partial(_tagged, serving, asked)
-    found = await server.batches.results((serving.project.id, asked), work, texts, characters)
+    if server.ranked_by is None:
+        found = await tag_here(server.batches, serving, texts, asked, characters)
+    else:
+        found = await server.ranked_by(serving.project.id, asked, texts, characters)
     server.metrics.tagged(serving.project.id, len(texts))
     return found
+
+
+async def tag_here(
+    batches: Batches, serving: Serving, texts: Sequence[Text], asked: Asked, characters: int
+) -> Sequence[Tagged]:
+    """In this process, together with what others ask alike."""
+    return await batches.results((serving.project.id, asked), partial(_tagged, serving, asked), texts, characters)
 
 
 def check_lengths(server: Server, texts: Sequence[Text]) -> int:
