@@ -1,4 +1,7 @@
-"""Pages: one for people, and the interactive documentation of both interfaces. Files of ours alone, in one folder."""
+"""Pages: one for people, and the interactive documentation of both interfaces. Files of ours alone, in one folder.
+
+They are in memory after the first time, and a look at a file's date is no wait: no thread is asked for it.
+"""
 
 from __future__ import annotations
 
@@ -25,18 +28,18 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/")
-def page(request: Request) -> Response:
+async def page(request: Request) -> Response:
     return _sent(request, "index.html")
 
 
 @router.get("/v1/ui/")
 @router.get("/api/ui/")
-def documentation(request: Request) -> Response:
+async def documentation(request: Request) -> Response:
     return _sent(request, "docs.html")
 
 
 @router.get("/static/{name}")
-def file(request: Request, name: str) -> Response:
+async def file(request: Request, name: str) -> Response:
     """Only names that the folder had at the start: no path can lead out of it."""
     if name not in FILES:
         raise Problem(404, f"there is no file {name[:80]!r}")

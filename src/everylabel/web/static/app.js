@@ -48,9 +48,9 @@ function banner() {
   if (byId("away").textContent !== text) byId("away").textContent = text;
 }
 
-async function load() {
+async function load(models = loadModels()) {
   try {
-    await loadModels();
+    await models;
     loaded = true;
     byId("key-line").hidden = !keyOf();
     choices();
@@ -153,12 +153,12 @@ function wire() {
   onOutbox(banner);
 }
 
-// Before the first words came there is nothing to say it with but these.
+// Before the first words came there is nothing to say it with but these. Were they there at once?
 async function firstWords() {
-  for (;;) {
+  for (let tries = 1; ; tries += 1) {
     try {
       await speak(preferred());
-      return;
+      return tries === 1;
     } catch {
       byId("away").textContent = "The server does not answer. One moment …";
       byId("away").hidden = false;
@@ -167,9 +167,12 @@ async function firstWords() {
   }
 }
 
-await firstWords();
-await openWork();
+const working = openWork(); // what does not wait for words begins beside them
+const models = loadModels();
+models.catch(() => {}); // load says what is wrong
+const atOnce = await firstWords();
+await working;
 wire();
 banner();
 choices();
-await load();
+await load(atOnce ? models : undefined);
