@@ -55,6 +55,18 @@ def main() -> None:
     write(to / "debian-depends", packages, texts["en"], needed, named)
 
 
+def corpus_folder(data: Path, name: str) -> Path | None:
+    """Among the data sets, or among those that were made here; None: it is in neither."""
+    return next((at for at in (data / name, FOLDER / name) if at.is_dir()), None)
+
+
+def required_folder(data: Path, name: str) -> Path:
+    found = corpus_folder(data, name)
+    if found is None:
+        raise SystemExit(f"there is no {name} in {data}; `python -m benchmarks.run.debian` makes those of Debian")
+    return found
+
+
 def fetch(to: Path) -> None:
     """By apt, into folders of its own: nothing on this machine changes."""
     lists, cache = to / "lists", to / "cache"

@@ -19,6 +19,7 @@ import everylabel
 from benchmarks.record import read_result, write_result
 from benchmarks.rows import all_rows, cell_name, read_row
 from benchmarks.run.command import data_folder, data_parser
+from benchmarks.run.debian import required_folder
 from benchmarks.run.shown import counted, load_train, ranking_path, read_ranking, some
 from everylabel.data import Dataset
 from everylabel.data.bands import in_band
@@ -47,7 +48,8 @@ class Rankings:
         self.measured = cache(self._measured)
 
     def _splits(self, name: str) -> tuple[Dataset, Dataset]:
-        return load_train(self.data / name), everylabel.load_dataset(self.data / name, "test")
+        folder = required_folder(self.data, name)
+        return load_train(folder), everylabel.load_dataset(folder, "test")
 
     def _counts(self, row: str) -> tuple[LongArray, int]:
         """What the row's bands go by, and of how many documents: the same with every seed."""

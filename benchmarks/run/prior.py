@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.record import WORK, write_result
 from benchmarks.run.command import data_folder, data_parser, start, use_own_cache
-from benchmarks.run.debian import FOLDER
+from benchmarks.run.debian import corpus_folder
 from benchmarks.run.shown import load_train, some
 
 if TYPE_CHECKING:
@@ -99,8 +99,7 @@ def main() -> None:
 
 
 def place(corpus: str, data: Path) -> Path | None:
-    name = corpus.partition(",")[0]
-    return next((at for at in (data / name, FOLDER / name) if at.is_dir()), None)
+    return corpus_folder(data, corpus.partition(",")[0])
 
 
 def kept(corpus: str, split: str) -> Path:

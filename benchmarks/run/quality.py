@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.record import WORK, read_result, write_result
 from benchmarks.rows import all_rows, cell_name, read_row
 from benchmarks.run.command import data_folder, data_parser, start, use_own_cache
+from benchmarks.run.debian import required_folder
 from benchmarks.run.fitting import fit, saved_and_loaded
 from benchmarks.run.shown import counted, keep_ranking, load_train, ranking_path, read_ranking, some, supervised
 from benchmarks.run.watch import Stages, Watch
@@ -62,7 +63,7 @@ def run_cell(row: str, seed: int, data: Path, split: str) -> None:
 
     spec, watch, costs = read_row(row), Watch(), Stages()
     use_own_cache(forget=seed == 0 and "documents" not in spec)
-    folder = data / spec["data"]
+    folder = required_folder(data, spec["data"])
     with watch("read"):
         train, test = load_train(folder), everylabel.load_dataset(folder, split)
     test = some(test, spec.get("test_documents", len(test)))
@@ -105,7 +106,7 @@ def run_made(row: str, seed: int, data: Path, split: str) -> None:
     from everylabel.types import Ranking
 
     spec = read_row(row)
-    folder, other = data / spec["data"], spec["made_of"]
+    folder, other = required_folder(data, spec["data"]), spec["made_of"]
     seeds = read_row(other)["seeds"] if spec.get("ensemble") else [seed]
     names = [cell_name(other, member, split) for member in seeds]
     cells = [cell for name in names if (cell := read_result(name)) is not None and ranking_path(name).exists()]

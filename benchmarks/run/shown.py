@@ -39,7 +39,7 @@ def supervised(train: Dataset, row: dict[str, Any], seed: int) -> Dataset:
 
     The documents are the same for every seed; the few-shot shares are drawn anew with each.
     """
-    from everylabel.data.splits import keep_label_share, keep_pair_share
+    from everylabel.data.splits import keep_label_share, keep_pair_share, names_alone
 
     train = some(train, row.get("documents", len(train)))
     if row.get("texts") == "names":
@@ -59,16 +59,6 @@ def counted(train: Dataset, row: dict[str, Any], seed: int) -> Dataset:
     The latter where labels are `dropped`, and where the row says `bands = "shown"`.
     """
     return supervised(train, row, seed) if "dropped" in row or row.get("bands") == "shown" else train
-
-
-def names_alone(data: Dataset) -> Dataset:
-    """Without alternative names and descriptions."""
-    from dataclasses import replace
-
-    from everylabel.data import Label, LabelSet
-
-    pairs = zip(data.labels.ids, data.labels.names, strict=True)
-    return replace(data, labels=LabelSet.of(Label(label_id, name) for label_id, name in pairs))
 
 
 def with_dropped_labels(train: Dataset, draw: int) -> tuple[Dataset, LongArray]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.record import read_result, write_result
 from benchmarks.run.command import chosen_conditions
-from benchmarks.run.debian import FOLDER
+from benchmarks.run.debian import corpus_folder
 from benchmarks.run.fitting import fit
 from benchmarks.run.shown import load_train, some
 from benchmarks.run.tagger import differences, interleaved, measured, ranked
@@ -49,7 +49,7 @@ def main() -> None:
     chosen = {name: CONDITIONS[name] for name in asked}
     found: dict[str, Any] = (read_result("tagger-conditions") or {}).get("conditions", {})
     for name, spec in chosen.items():
-        place = next((at for at in (folder / spec["data"], FOLDER / spec["data"]) if at.is_dir()), None)
+        place = corpus_folder(folder, spec["data"])
         if place is None:
             print(f"{name}: left out, there is no {spec['data']}: python -m benchmarks.run.debian makes it", flush=True)
         elif name not in found:

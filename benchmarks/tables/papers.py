@@ -29,8 +29,8 @@ MINILM = (
 COVERAGE = (
     "One seed; 1 and 5 % are in [without pairs](without-pairs.md). The paper: MACLR is above the others as long as "
     "few labels have pairs, in P@5 and in R@100. Here it is above TF-IDF and `zestxml` in R@100 up to half of the "
-    "labels, without pairs above TF-IDF by more than chance (differences below); in P@5 above `zestxml` and `xr- "
-    "linear` up to a quarter of the labels; not shown: above TF-IDF in P@5 with less than half of them."
+    "labels, without pairs above TF-IDF by more than chance (differences below); in P@5 above `zestxml` and "
+    "`xr-linear` up to a quarter of the labels; not shown: above TF-IDF in P@5 with less than half of them."
 )
 TREE = "MatchXML's table XII where the linear ranker has a tree: wordnet-reverse, 40,000 documents."
 

@@ -80,7 +80,7 @@ def test_a_trained_transformer_is_saved_from_a_gpu(made_folder: Path, monkeypatc
 def test_a_frozen_transformer_is_copied_to_the_gpu_once(made_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The module itself stays on the CPU: that is what is trained, saved and used by other threads."""
     encoder: Any = load_encoder(EncoderConfig(kind=str(made_folder), cache=False))
-    monkeypatch.setattr("everylabel.encoders.transformer.encoding_device", lambda _name: torch.device("meta"))
+    monkeypatch.setattr("everylabel.encoders.placed.encoding_device", lambda _name: torch.device("meta"))
     placed = encoder._placed()
     assert next(placed.parameters()).device.type == "meta"
     assert next(encoder.module.parameters()).device.type == "cpu"

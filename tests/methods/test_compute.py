@@ -26,6 +26,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "of-de": {"learn": {"steps": 3, **SHORT}},
     "of-lan": {"learn": {"steps": 3, **SHORT}},
     "dexml": {"learn": {"steps": 3, **SHORT}},
+    "attentionxml": {"learn": {"steps": 3, **SHORT}, "dim": 16},
     "xr-transformer": {"fine_tuning": {"epochs": 1.0, **SHORT}},
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +17,11 @@ from tests.encoders import conftest as encoders
 from everylabel.data.dataset import Documents, pairs_from_lists
 from everylabel.encoders.base import Encoder, EncoderConfig, Tokens
 from everylabel.encoders.build import load_encoder
+from everylabel.encoders.placed import Placed
+from everylabel.methods.attentionxml import learning as attention
+from everylabel.methods.attentionxml.attentionxml import AttentionXml
+from everylabel.methods.attentionxml.module import Level
+from everylabel.methods.attentionxml.ranker import AttentionRanker
 from everylabel.methods.depl.dual_learning import DualLearner, LabelSets, Texts
 from everylabel.methods.depl.dual_learning import Pairs as DualPairs
 from everylabel.methods.depl.module import Dual, ModuleTowers
@@ -31,6 +37,7 @@ from everylabel.methods.onesided.module_documents import ModuleDocuments, label_
 from everylabel.methods.onesided.onesided import OfDe
 from everylabel.run import QUIET
 from everylabel.train.batches import Corpus
+from everylabel.tree.build import flat_tree
 
 tiny_folder = encoders.made_folder
 TEXTS = ["fish in the sea", "customs law of the european union", "milk and milk", "tax"]
@@ -114,6 +121,17 @@ def level(encoder: Encoder, *, matching: bool) -> Problem:
     return Problem(heads, trained.matching if matching else levels.hinge, batch)
 
 
+def attention_level(encoder: Encoder) -> Level:
+    with torch.random.fork_rng(devices=[]):
+        return Level(encoder.module, AttentionXml(dim=8).shape(encoder.dim, len(NAMES)))
+
+
+def label_wise(encoder: Encoder) -> Problem:
+    truth = TRUTH.toarray().astype(np.float32)
+    batch = attention.Batch(encoder.tokenize(TEXTS), np.arange(len(NAMES)), truth, np.ones_like(truth))
+    return Problem(attention_level(encoder), attention.candidate_loss, batch)
+
+
 PROBLEMS: dict[str, Callable[[Encoder], Problem]] = {
     "of-de": lambda encoder: one_sided(encoder, "frozen", attention=False),
     "of-lan": lambda encoder: one_sided(encoder, "frozen", attention=True),
@@ -130,6 +148,7 @@ PROBLEMS: dict[str, Callable[[Encoder], Problem]] = {
     "maclr": self_supervised,
     "xr-transformer": lambda encoder: level(encoder, matching=False),
     "matchxml": lambda encoder: level(encoder, matching=True),
+    "attentionxml": label_wise,
 }
 
 
@@ -164,7 +183,7 @@ def test_attention_ranks_on_another_device(encoder: Encoder) -> None:
     side, tokens = document_side(encoder, attention=True), tokens_of(encoder)
     labels = {name: np.ones((6, encoder.dim), np.float32) for name in ("queries", "outputs")}
     with pretended():
-        documents = ModuleDocuments(elsewhere(side))
+        documents = ModuleDocuments(elsewhere(side), "auto")
         vectors, read = documents.read(tokens)
         cosines = documents.attended(read, np.array([[0, 1], [2, -1], [5, 4]], np.int32), labels)
         weights = documents.weights(encoder.tokenize(["fish and fish"]), labels["queries"][0])
@@ -179,11 +198,11 @@ def test_documents_and_labels_are_read_on_another_device(encoder: Encoder, atten
     tokens = tokens_of(encoder)
     with pretended():
         elsewhere(module)
-        documents = ModuleDocuments(module["documents"])
+        documents = ModuleDocuments(module["documents"], "auto")
         assert documents.vectors(tokens).shape == (3, encoder.dim)
         assert documents.through_layer(np.ones((2, encoder.dim), np.float32)).shape == (2, encoder.dim)
         assert all(isinstance(value, np.ndarray) for value in documents.state().values())
-        own = label_vectors(module["labels"], 6)
+        own = label_vectors(module["labels"], 6, "auto")
     assert own["outputs"].shape == (6, encoder.dim)
     assert set(own) == ({"outputs", "queries"} if attention else {"outputs"})
 
@@ -191,10 +210,40 @@ def test_documents_and_labels_are_read_on_another_device(encoder: Encoder, atten
 def test_a_dual_encoder_is_read_on_another_device(encoder: Encoder) -> None:
     module, tokens = dual(encoder, "retrieval").module, tokens_of(encoder)
     with pretended():
-        towers = ModuleTowers(elsewhere(module)["dual"])
+        towers = ModuleTowers(elsewhere(module)["dual"], "auto")
         assert towers.documents(tokens).shape == towers.labels(tokens).shape == (3, encoder.dim)
         assert towers.constant == 0
         assert all(isinstance(value, np.ndarray) for value in towers.state().values())
+
+
+def test_after_training_texts_are_read_on_the_gpu(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Training brings the weights back to the CPU: documents and labels are read by a copy on the device."""
+    tokens = tokens_of(encoder)
+    towers = ModuleTowers(dual(encoder, "retrieval").module["dual"], "auto")
+    sides = one_sided(encoder, "second", attention=True).module
+    documents = ModuleDocuments(sides["documents"], "auto")
+    ranker = AttentionRanker(encoder, flat_tree(np.arange(len(NAMES), dtype=np.int32)), [attention_level(encoder)], 2)
+    own = (towers.dual, sides["documents"], sides["labels"], ranker._levels)
+    copies, read = {id(module): deepcopy(module) for module in own}, []
+
+    def copied(self: Placed[Any]) -> Any:
+        read.append(elsewhere(copies[id(self.module)]))
+        return read[-1]
+
+    monkeypatch.setattr(Placed, "__call__", copied)  # a pretended module cannot be copied
+    asked: list[Callable[[], Any]] = [
+        lambda: towers.documents(tokens),
+        lambda: towers.labels(tokens),
+        lambda: documents.vectors(tokens),
+        lambda: documents.read(tokens),
+        lambda: label_vectors(sides["labels"], 6, "auto"),
+        lambda: ranker.best_nodes(tokens, 1, QUIET),
+    ]
+    for ask in asked:
+        read.clear()
+        with pretended():
+            ask()
+        assert read
 
 
 def test_clusters_are_made_of_vectors_from_another_device(encoder: Encoder) -> None:

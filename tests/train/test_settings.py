@@ -22,11 +22,11 @@ def test_every_method_that_trains_has_them() -> None:
     found = {name: set(nested(method_class(name)())) for name in METHODS}
     assert {name for name, parts in found.items() if parts} >= {
         *("maclr", "ict", "rts", "simcse", "hybrid", "matchxml", "xr-transformer", "depl", "depl+cls", "de-ret"),
-        *("classifier", "of-de", "of-lan", "ova-clf", "lan", "dpr", "dexml"),
+        *("classifier", "of-de", "of-lan", "ova-clf", "lan", "dpr", "dexml", "attentionxml", "xml0"),
     }
 
 
-@pytest.mark.parametrize("name", ["maclr", "matchxml", "depl", "of-de", "hybrid"])
+@pytest.mark.parametrize("name", ["maclr", "matchxml", "depl", "of-de", "hybrid", "attentionxml", "xml0"])
 def test_they_reach_the_loop_and_are_saved(name: str) -> None:
     given: dict[str, Any] = {"precision": "bf16", "accumulate": 4, "tokens_at_once": 8192, "length_buckets": 3}
     given |= {"recompute": True, "compile": True, "batches_ahead": 3, "checkpoint_every": 600.0}

@@ -65,6 +65,13 @@ def fit(
     pair_share: Annotated[
         float | None, typer.Option("--pair-share", metavar="X", help="Few-shot: a random share of all pairs only.")
     ] = None,
+    names_only: Annotated[
+        bool,
+        typer.Option(
+            "--names-only",
+            help="Read labels by their names alone, without alternatives and descriptions, as most published systems.",
+        ),
+    ] = False,
     layout: Layout,
     on_bad_row: OnBadRow = "error",
     curves: Annotated[
@@ -118,6 +125,7 @@ def fit(
         label_share=label_share,
         pair_share=pair_share,
         held_out_share=calibrate_share,
+        names_only=names_only,
         on_bad_row=on_bad_row,
         layout=layout.keywords,
         transforms=chosen_transforms(transform),

@@ -1,4 +1,4 @@
-"""Seeded splits of a data set: documents held out, labels made unseen, and few-shot subsets.
+"""Seeded splits of a data set: documents held out, labels made unseen, few-shot subsets, names alone.
 
 The same seed gives the same split. Documents are drawn in the order of their ids, and labels in the order of theirs,
 so a split does not depend on the order of the rows. The few-shot subsets are those of MACLR (Xiong et al.,
@@ -14,7 +14,8 @@ from dataclasses import replace
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from everylabel.data.dataset import Dataset
+from everylabel.data.dataset import Dataset, LabelSet
+from everylabel.data.label import Label
 from everylabel.errors import ConfigError
 from everylabel.types import Csr, LongArray
 
@@ -55,6 +56,12 @@ def keep_pair_share(dataset: Dataset, share: float, seed: int = 0) -> Dataset:
     chosen = order[np.random.default_rng(seed).choice(len(order), size_of(len(order), share, None), replace=False)]
     kept = (pairs.data[chosen], (pairs.row[chosen], pairs.col[chosen]))
     return dataset.with_pairs(csr_matrix(kept, shape=pairs.shape))
+
+
+def names_alone(dataset: Dataset) -> Dataset:
+    """Labels without alternative names, descriptions and other languages, as most published systems read them."""
+    both = zip(dataset.labels.ids, dataset.labels.names, strict=True)
+    return replace(dataset, labels=LabelSet.of(Label(label_id, name) for label_id, name in both))
 
 
 def in_order_of_ids(dataset: Dataset) -> Dataset:

@@ -1,7 +1,6 @@
 """Any sentence-transformers model as an encoder. Cost of a text: about 2 x parameters x tokens operations.
 
-What the module is given follows its parameters' device. The module itself stays on the CPU, but for the time of its
-training; on a machine with a GPU texts are encoded by a copy of it there, made on first use and after each training.
+What the module is given follows its parameters' device; on a machine with a GPU texts are encoded there (placed.py).
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,9 +18,9 @@ from torch import Tensor, nn
 from everylabel import checks
 from everylabel.encoders.base import EncoderConfig, Tokens
 from everylabel.encoders.cache import VectorCache
-from everylabel.encoders.device import encoding_device
-from everylabel.encoders.fingerprint import Fingerprint, Versions, evaluating, versions
+from everylabel.encoders.fingerprint import Fingerprint, evaluating
 from everylabel.encoders.passages import mean_passages, split_passages
+from everylabel.encoders.placed import Placed, budget
 from everylabel.encoders.places import BUNDLED, remember_place
 from everylabel.encoders.pooler import pooler_heads
 from everylabel.encoders.pretrained import find_folder, load_sentence_transformer, needed
@@ -43,8 +41,6 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 256
 MOST_TOKENS = 1 << 16  # of a text, where a model has no limit of its own
-BUDGET = 1024  # tokens of one batch: more leave the cores' caches, fewer waste time between operations
-GPU_BUDGET = 16_384  # on a GPU, which wants more at a time
 BACKEND = "inductor"  # of torch.compile
 _KEPT_AT_ONCE = 4096  # texts whose vectors are written to the cache together
 
@@ -177,7 +173,7 @@ class TransformerEncoder:
         self._module = module
         self._trained = trained
         self._onnx: OnnxTransformer | None = None
-        self._copy: tuple[Versions, TransformerModule] | None = None  # on another device than the CPU
+        self._placed = Placed(module, config.device)
         self._lock = Lock()
         self._fingerprint = Fingerprint(module, json.dumps([tokenizer.json, heads_config(module.heads)]))
 
@@ -200,7 +196,7 @@ class TransformerEncoder:
         if parts and type(parts[-1]).__name__ == "Normalize":
             parts.pop()  # encode does that
         names = [type(part).__name__ for part in parts]
-        if names[:2] != ["Transformer", "Pooling"] or set(names[2:]) > {"Dense"}:
+        if names[:2] != ["Transformer", "Pooling"] or not set(names[2:]) <= {"Dense"}:
             raise ConfigError(
                 f"{folder}: expected the modules Transformer, Pooling, Dense and Normalize; got {', '.join(names)}"
             )
@@ -231,7 +227,7 @@ class TransformerEncoder:
 
     def __getstate__(self) -> dict[str, Any]:
         """To another process: without what it makes by itself on first use."""
-        return self.__dict__ | {"_onnx": None, "_copy": None}
+        return self.__dict__ | {"_onnx": None}
 
     @property
     def fingerprint(self) -> str:
@@ -329,22 +325,11 @@ class TransformerEncoder:
             return self._vectors_onnx(tokens, advance, run)
         vectors, module = np.zeros((tokens.n_rows, self.dim), np.float32), self._placed()
         with evaluating(module), torch.inference_mode():
-            for rows in batches(tokens.lengths, BUDGET if _on_cpu(module) else GPU_BUDGET):
+            for rows in batches(tokens.lengths, budget(module)):
                 found = module(tokens.take(rows)).cpu().numpy()
                 vectors[rows] = unit_rows(found) if unit else found
                 advance(len(rows))
         return vectors
-
-    def _placed(self) -> TransformerModule:
-        """The module where it is to encode: itself on the CPU, and while it is trained elsewhere; else its copy."""
-        device = encoding_device(self.config.device)
-        if device.type == "cpu" or not _on_cpu(self._module):
-            return self._module
-        with self._lock:
-            now = versions(self._module)
-            if self._copy is None or self._copy[0] != now:
-                self._copy = now, deepcopy(self._module).requires_grad_(False).to(device)
-            return self._copy[1]
 
     def _vectors_onnx(self, tokens: Tokens, advance: Callable[[int], None], run: Run) -> FloatArray:
         with self._lock:
@@ -369,10 +354,6 @@ def positions(transformer: Any, unknown: int = MAX_TOKENS) -> int | None:
     """How many tokens of a text it can read at most, `unknown` where it does not say; None: any number (XLNet's -1)."""
     found = getattr(transformer.config, "max_position_embeddings", None) or unknown
     return int(found) if found > 0 else None
-
-
-def _on_cpu(module: nn.Module) -> bool:
-    return next(module.parameters()).device.type == "cpu"
 
 
 def batches(lengths: LongArray, budget: int, extra: int = 2) -> Iterator[LongArray]:

@@ -122,7 +122,7 @@ def epoch_rows(n: int, size: int, number: int, seed: int) -> LongArray:
     return _epoch(n, seed, number // per_epoch)[first : first + size].copy()
 
 
-@functools.lru_cache(maxsize=4)  # a training has two orders at most, of documents and of labels
+@functools.lru_cache(maxsize=16)  # a training has two orders at most, of documents and of labels; some run side by side
 def _epoch(n: int, seed: int, epoch: int) -> LongArray:
     return np.random.default_rng([seed, epoch]).permutation(n)
 

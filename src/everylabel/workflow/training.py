@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from everylabel.data import Dataset, Documents, available_splits, load_dataset, load_labels
 from everylabel.data.formats.layout import Layout
 from everylabel.data.formats.rows import WHOLE
-from everylabel.data.splits import hold_out_documents, keep_label_share, keep_pair_share
+from everylabel.data.splits import hold_out_documents, keep_label_share, keep_pair_share, names_alone
 from everylabel.errors import ConfigError, DataError
 from everylabel.run import QUIET, Run
 from everylabel.workflow.doubts import doubts
@@ -42,6 +42,7 @@ class TrainingSource:
     label_share: float | None = None  # few-shot: the pairs of a random share of the labels
     pair_share: float | None = None  # few-shot: a random share of all pairs
     held_out_share: float | None = None  # of the documents, to be held out instead of the dev split
+    names_only: bool = False  # labels are read by their names alone
     on_bad_row: OnBadRow = "error"
     layout: Layout = field(default_factory=Layout)
     transforms: tuple[Transform, ...] = ()  # of the texts, as they will be tagged
@@ -85,6 +86,7 @@ class TrainingSource:
                 f"{self.data}: expected labels, and there are none: no document has one, and there is no vocabulary; "
                 "name the column that has them with --label-column, or a vocabulary with --vocabulary"
             )
+        dataset = names_alone(dataset) if self.names_only else dataset
         return dataset.without_pairs() if self.no_pairs else dataset
 
     def load(self, split: str, run: Run) -> Dataset:

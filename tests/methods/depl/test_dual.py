@@ -174,11 +174,12 @@ def test_retrieval_learns_its_documents(encoder: Any, joint: bool) -> None:
     assert logits[right].min() > logits[~right].mean()
 
 
-def test_steps(encoder: Any) -> None:
-    made = learner(encoder)
-    assert made.steps(Learning(steps=7)) == 7
-    assert made.steps(Learning()) == 150
-    assert made.steps(Learning(epochs=500, batch_size=2)) == 1500
+def test_steps() -> None:
+    assert Learning(steps=7).n_steps(6) == 7
+    assert Learning().n_steps(6) == 150
+    assert Learning(epochs=500, batch_size=2).n_steps(6) == 1500
+    assert Learning(epochs=500, batch_size=2, accumulate=3).n_steps(6) == 500
+    assert Learning(epochs=8, batch_size=16).n_steps(1_186_239) == 593_119  # however many there are
 
 
 # --- ranking
@@ -206,7 +207,7 @@ def test_without_torch_vectors_are_those_of_the_module(encoder: Any) -> None:
     read = encoder.tokenize(NAMES)
     made.retrieve(Learning(steps=20, batch_size=6, lr=0.1), Texts(read, read, 0.0), 6, unseen=True, joint=False)
     made.dual.mean.add_(0.1)
-    towers, module = DualRanker.of(encoder, made.dual).towers, ModuleTowers(made.dual)
+    towers, module = DualRanker.of(encoder, made.dual).towers, ModuleTowers(made.dual, "cpu")
     texts = encoder.tokenize(["fish and sea", "", "the law of tax and tax and tax"] * 300)
     np.testing.assert_allclose(towers.documents(texts), module.documents(texts), atol=1e-5)
     np.testing.assert_allclose(towers.labels(texts), module.labels(texts), atol=1e-5)

@@ -175,7 +175,7 @@ def test_a_linear_output_is_a_product_and_a_constant(
     order = sorted(range(len(NAMES)), key=lambda i: LABELS[i].id)
     texts = DATA.documents.full_texts[:6]
     tokens = method.ranker_.encoder.tokenize(texts)
-    pooled = ModuleDocuments(learners[0].documents.eval()).vectors(tokens)  # torch, where the ranker needs none
+    pooled = ModuleDocuments(learners[0].documents.eval(), "cpu").vectors(tokens)  # torch, where the ranker needs none
     expected = pooled @ weights.T + constants
     if cls is Lan:
         seen = [[seen_by(method, text, query) for query in own.query.detach().numpy()] for text in texts]

@@ -420,6 +420,28 @@ def test_a_ranking_of_another_system(lexical: EncoderConfig) -> None:
         method.rank_with(texts[:2], other)
 
 
+def test_a_ranking_of_another_system_alone(
+    lexical: EncoderConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No classifier of ours is needed: what another one says of the documents tells seen labels from unseen ones."""
+    base = everylabel.method("svm").fit(hold_out_labels(DATA, count=2, seed=1)[0])
+    said = base.rank(DATA.documents, 10)
+    settings: dict[str, Any] = {"encoder": lexical, "label_encoder": "", "threshold": None}
+    expected = Xml0(**settings).fit_on(base, DATA)
+    unfittable(monkeypatch, type(base))
+    method = Xml0(**settings).fit_with(said, DATA)
+    np.testing.assert_array_equal(method.counts_ > 0, expected.counts_ > 0)
+    assert method.chosen_.threshold == expected.chosen_.threshold
+    assert method.chosen_.weight == expected.chosen_.weight
+    method.save(tmp_path / "model")
+    texts = [THREE, TEXTS[9]]
+    seen = base.rank(texts, 11)
+    for one in (method, everylabel.load(tmp_path / "model")):
+        np.testing.assert_array_equal(one.rank_with(texts, seen, 11).ids, expected.rank(texts, 11).ids)
+    with pytest.raises(DataError, match=f"a ranking of the {len(DATA):,} documents by labels of the data set"):
+        Xml0(**settings).fit_with(seen, DATA)
+
+
 def test_fusion_alone_says_nothing_where_no_label_passes_the_threshold(lexical: EncoderConfig) -> None:
     """It ranked all unseen labels by their ids."""
     for cls in (LabelFusion, Conse):
@@ -460,6 +482,9 @@ def test_the_paper_s_settings() -> None:
         None,
     )
     assert paper.fine_tune_steps * 256 == pytest.approx(2_000_000, rel=0.001)
+    assert paper.search == "exhaustive"
+    conse: Any = everylabel.method("conse", **Conse.preset("paper"))
+    assert (conse.search, conse.weight) == ("full", 1.0)
 
 
 # --- what is refused

@@ -53,8 +53,9 @@ class AttentionXml(Method):
     vectors are not trained, a layer of 256 that all labels share, batches of 40, 30 passes, Adam at 0.001, no tree.
     "paper:DATASET" has the sizes, trees, candidates, passes and batches of the others.
     Deviations: token vectors are static embeddings of 256 dimensions, not GloVe's 300. No stochastic weight averaging;
-    the rate falls to 0 in a straight line. All levels share the token vectors, which the first one trains. A level has
-    about as many nodes as the authors', whose trees are made by halves.
+    the rate rises in the first tenth of the steps and falls to 0 in a straight line, and gradients are cut at 1. All
+    levels share the token vectors, which the first one trains. A level has about as many nodes as the authors', whose
+    trees are made by halves.
     """
 
     traits = Traits(why="attention of each label to words", needs_torch=True, least_documents=FEW_DOCUMENTS)

@@ -15,10 +15,9 @@ from everylabel.encoders.base import Encoder, Tokens
 from everylabel.encoders.fingerprint import evaluating
 from everylabel.methods.attentionxml.module import Level, token_vectors
 from everylabel.methods.attentionxml.ranker import AttentionRanker, children_of, parts_of
-from everylabel.methods.depl.dual_learning import FEWEST, MOST, TRANSFORMER_LR
+from everylabel.methods.depl.dual_learning import TRANSFORMER_LR
 from everylabel.run import Run
 from everylabel.train.batches import epoch_rows
-from everylabel.train.config import TrainConfig
 from everylabel.train.loop import Group, train
 from everylabel.tree.build import LabelTree
 from everylabel.types import Csr, FloatArray, IntArray, LongArray
@@ -60,7 +59,7 @@ class Learner:
             if not self.method.shared_output:
                 self._start(level, own)
             self._train(t, level, own, above)
-            ranker.levels.append(level.eval())
+            ranker.add(level)
             self.encoder.module.requires_grad_(False)  # it stays as the first level has left it: all levels share it
         return ranker
 
@@ -121,17 +120,10 @@ class Learner:
             Group(labels, lr=method.label_lr, sparse=True),
         ]
         batches = Batches(self, t, truth.sign(), above)
-        config = TrainConfig(steps=self.steps, device=self.encoder.config.device)
+        config = learn.schedule(steps=learn.n_steps(self.documents.n_rows), device=self.encoder.config.device)
         settings: dict[str, Any] = {"seed": method.random_state, "name": f"level-{t + 1}", "run": self.run}
         for _ in train(level, batches, candidate_loss, config, groups=groups, **settings):
             pass
-
-    @property
-    def steps(self) -> int:
-        learn = self.method.learn
-        if learn.steps is not None:
-            return learn.steps
-        return int(np.clip(learn.epochs * self.documents.n_rows / learn.batch_size, FEWEST, MOST))
 
 
 @dataclass(frozen=True)

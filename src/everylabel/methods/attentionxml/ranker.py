@@ -7,11 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 import torch
+from torch import nn
 
 from everylabel import checks
 from everylabel.encoders.base import Encoder, EncoderConfig, Tokens
 from everylabel.encoders.build import restore_encoder
 from everylabel.encoders.fingerprint import evaluating
+from everylabel.encoders.placed import Placed
 from everylabel.methods.attentionxml.module import Level, Shape
 from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
@@ -27,7 +29,17 @@ class AttentionRanker:
     """`rank`. A document: levels x (tokens x width x dim), then its candidates x tokens x dim."""
 
     def __init__(self, encoder: Encoder, tree: LabelTree, levels: list[Level], beam: int) -> None:
-        self.encoder, self.tree, self.levels, self.beam = encoder, tree, levels, beam
+        self.encoder, self.tree, self.beam = encoder, tree, beam
+        self._levels = nn.ModuleList(levels)
+        self._placed = Placed(self._levels, encoder.config.device)
+
+    @property
+    def levels(self) -> list[Level]:
+        return list(self._levels)  # type: ignore[arg-type]
+
+    def add(self, level: Level) -> None:
+        """While it learns: the next level down."""
+        self._levels.append(level.eval())
 
     def rank(self, views: Views, k: int) -> Ranking:
         tokens = views.tokens(self.encoder)
@@ -41,23 +53,23 @@ class AttentionRanker:
 
     def _down(self, tokens: Tokens, depth: int, k: int, run: Run) -> Ranking:
         """The k best nodes of a level, with the products of the probabilities on the way to them."""
-        result = Ranking.empty(tokens.n_rows, k)
-        most = max(level.shape.n_nodes if t == 0 else self._widest(t) for t, level in enumerate(self.levels[:depth]))
+        result, levels = Ranking.empty(tokens.n_rows, k), list(self._placed())[:depth]
+        most = max(self.levels[0].shape.n_nodes, *(self._widest(t) for t in range(1, depth)), 0)
         with run.task("candidates", tokens.n_rows) as advance, torch.inference_mode():
             for rows in parts_of(tokens.lengths, most, self.levels[0].shape.dim):
-                found = self._search(tokens.take(rows), depth, k)
+                found = self._search(levels, tokens.take(rows), depth, k)
                 result.ids[rows], result.scores[rows] = found.ids, found.scores
                 advance(len(rows))
         return result
 
-    def _search(self, tokens: Tokens, depth: int, k: int) -> Ranking:
+    def _search(self, levels: list[nn.Module], tokens: Tokens, depth: int, k: int) -> Ranking:
         best = Ranking(np.zeros((tokens.n_rows, 1), np.int32), np.ones((tokens.n_rows, 1), np.float32))  # the root
-        for t, level in enumerate(self.levels[:depth]):
+        for t, level in enumerate(levels):
             starts = self.tree.children[t]
             nodes = np.arange(starts[-1])[None] if t == 0 else children_of(best.ids.astype(np.int64), starts)
             there, asked = nodes >= 0, np.maximum(nodes, 0)
             with evaluating(level):
-                logits = level(level.read(tokens), asked[0] if t == 0 else asked)
+                logits = level(level.read(tokens), asked[0] if t == 0 else asked)  # type: ignore[operator]
             scores = torch.sigmoid(logits).cpu().numpy()
             if t:
                 parents = np.searchsorted(starts, asked, side="right") - 1

@@ -118,7 +118,7 @@ class DualRanker:
         """As the module is now."""
         from everylabel.methods.depl.module import ModuleTowers
 
-        trained = ModuleTowers(dual)
+        trained = ModuleTowers(dual, encoder.config.device)
         if not isinstance(encoder, StaticEncoder):
             return cls(encoder, trained)
         return cls(encoder, StaticTowers(encoder, trained.state(), dual.shape))

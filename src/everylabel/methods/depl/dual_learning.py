@@ -27,7 +27,6 @@ from everylabel.types import Csr, FloatArray, IntArray, LongArray
 if TYPE_CHECKING:
     from everylabel.methods.depl.settings import Learning
 
-FEWEST, MOST = 150, 100_000  # steps of a stage, when they go by the number of documents
 STATIC_LR, TRANSFORMER_LR = 0.03, 5e-5
 IMPROBABLE = -30.0  # a logit
 
@@ -133,16 +132,9 @@ class DualLearner:
         lr = learn.rate(STATIC_LR if self.static else TRANSFORMER_LR)
         encoder = Group(self.dual.encoder.parameters(), lr=lr, sparse=self.static)
         groups = [encoder, Group(layers, lr=learn.layer_lr), Group(head, lr=learn.head_lr or learn.layer_lr)]
-        config = learn.schedule(steps=self.steps(learn), device=self.device)
+        config = learn.schedule(steps=learn.n_steps(self.pairs.documents.n_rows), device=self.device)
         for _ in train(self.both, batches, loss, config, groups=groups, seed=self.seed, name=name, run=self.run):
             pass
-
-    def steps(self, learn: Learning) -> int:
-        if learn.steps is not None:
-            return learn.steps
-        return int(
-            np.clip(learn.epochs * self.pairs.documents.n_rows / (learn.batch_size * learn.accumulate), FEWEST, MOST)
-        )
 
     def head_rows(self) -> FloatArray:
         """Weights, and the constant last."""

@@ -9,7 +9,7 @@ phi_doc . phi_label. Classifier: phi_doc . w + b.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 import torch
@@ -18,8 +18,9 @@ from torch.nn import functional
 
 from everylabel.encoders.base import Encoder, Tokens
 from everylabel.encoders.fingerprint import evaluating
+from everylabel.encoders.placed import Placed, budget
 from everylabel.encoders.static_module import StaticModule
-from everylabel.encoders.transformer import BUDGET, batches
+from everylabel.encoders.transformer import batches
 from everylabel.methods.depl.settings import Shape
 from everylabel.types import FloatArray
 
@@ -111,31 +112,32 @@ def joint_bce(one: Tensor, other: Tensor, truth: Tensor) -> Tensor:
 class ModuleTowers:
     """See `Towers` of dual.py: both by the module, for encoders that need torch."""
 
-    def __init__(self, dual: Dual) -> None:
-        self.dual, self.scale = dual, dual.scale
+    def __init__(self, dual: Dual, device: str) -> None:
+        self.dual, self.scale, self._placed = dual, dual.scale, Placed(dual, device)
 
     @classmethod
     def restored(cls, encoder: Encoder, layers: dict[str, FloatArray], shape: Shape) -> ModuleTowers:
         dual = Dual(encoder.module, np.zeros(encoder.dim, np.float32), shape)
         tensors = {name: torch.from_numpy(np.array(value)) for name, value in layers.items()}
         dual.load_state_dict(tensors, strict=False)  # the encoder has its own
-        return cls(dual.eval())
+        return cls(dual.eval(), encoder.config.device)
 
     @property
     def constant(self) -> float:
         return float(self.dual.constant.detach())
 
     def documents(self, tokens: Tokens) -> FloatArray:
-        return self._vectors(self.dual.documents, tokens)
+        return self._vectors("documents", tokens)
 
     def labels(self, tokens: Tokens) -> FloatArray:
-        return self._vectors(self.dual.labels, tokens)
+        return self._vectors("labels", tokens)
 
-    def _vectors(self, tower: Callable[[Tokens], Tensor], tokens: Tokens) -> FloatArray:
-        found = np.empty((tokens.n_rows, self.dual.dim), np.float32)
-        with evaluating(self.dual), torch.inference_mode():
-            for rows in batches(tokens.lengths, BUDGET):
-                found[rows] = tower(tokens.take(rows)).cpu().numpy()
+    def _vectors(self, tower: Literal["documents", "labels"], tokens: Tokens) -> FloatArray:
+        found, dual = np.empty((tokens.n_rows, self.dual.dim), np.float32), self._placed()
+        read = dual.documents if tower == "documents" else dual.labels
+        with evaluating(dual), torch.inference_mode():
+            for rows in batches(tokens.lengths, budget(dual)):
+                found[rows] = read(tokens.take(rows)).cpu().numpy()
         return found
 
     def state(self) -> dict[str, FloatArray]:

@@ -9,6 +9,7 @@ from everylabel.errors import ConfigError
 from everylabel.train.config import Compute
 
 Pooling = Literal["own", "cls", "mean"]
+FEWEST = 150  # steps of a stage, when they go by the number of documents
 
 
 @dataclass(kw_only=True)
@@ -40,6 +41,12 @@ class Learning(Compute):
                 f"got {', '.join(map(str, rates))}"
             )
         self.check_compute(f"{name}.")
+
+    def n_steps(self, n_docs: int) -> int:
+        """Updates in which so many documents are passed over `epochs` times, unless `steps` says it."""
+        if self.steps is not None:
+            return self.steps
+        return max(FEWEST, int(self.epochs * n_docs / (self.batch_size * self.accumulate)))
 
     def rate(self, usual: float) -> float:
         """Of the encoder."""

@@ -72,7 +72,7 @@ def documents_of(encoder: Encoder, side: DocumentSide) -> DocumentVectors:
     """As the module reads them now; without it where that can be."""
     from everylabel.methods.onesided.module_documents import ModuleDocuments
 
-    read = ModuleDocuments(side)
+    read = ModuleDocuments(side, encoder.config.device)
     if not _pooled(encoder, side.attention):
         return read
     return PooledDocuments(encoder, read.state(), linear_output=side.linear_output)  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from everylabel.encoders.base import Tokens
-from everylabel.methods.depl.dual_learning import FEWEST, MOST, STATIC_LR, TRANSFORMER_LR
+from everylabel.methods.depl.dual_learning import STATIC_LR, TRANSFORMER_LR
 from everylabel.methods.onesided.module import DocumentSide, LabelModule, Read, Seen
 from everylabel.run import QUIET, Run
 from everylabel.train.batches import dense_part, epoch_rows, joined_by_others
@@ -160,12 +160,7 @@ class Learner:
         return batches.history + ([watch(steps)] if watch is not None else [])
 
     def steps(self) -> int:
-        learn = self.method.learn
-        if learn.steps is not None:
-            return learn.steps
-        return int(
-            np.clip(learn.epochs * self.pairs.documents.n_rows / (learn.batch_size * learn.accumulate), FEWEST, MOST)
-        )
+        return self.method.learn.n_steps(self.pairs.documents.n_rows)
 
     def loss(self, both: Any, batch: Batch) -> dict[str, Tensor]:
         """Eq. 4. With attention and shortlists pooled vectors are trained, too, by the same loss: they make them.

@@ -1,6 +1,7 @@
 """How the one-sided family reads documents by its torch module: with attention, or with a transformer.
 
-Everything that is given to the module goes to its parameters' device, and what comes back to the CPU.
+Everything that is given to the module goes to its parameters' device, and what comes back to the CPU; on a machine with
+a GPU documents and labels are read there (encoders/placed.py).
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import torch
 
 from everylabel.encoders.base import Encoder, Tokens
 from everylabel.encoders.fingerprint import evaluating
+from everylabel.encoders.placed import Placed, budget
 from everylabel.encoders.static_module import StaticModule
-from everylabel.encoders.transformer import BUDGET, batches
+from everylabel.encoders.transformer import batches
 from everylabel.methods.onesided.attention import TokenRows, weights_of
 from everylabel.methods.onesided.documents import ROWS
 from everylabel.methods.onesided.module import DocumentSide, LabelModule, Seen
@@ -27,8 +29,8 @@ LABELS = 256  # that are encoded at a time
 class ModuleDocuments:
     """See `DocumentVectors`; with attention `read`, `attended` and `weights`, too."""
 
-    def __init__(self, side: DocumentSide) -> None:
-        self.side, self._static = side, isinstance(side.encoder, StaticModule)
+    def __init__(self, side: DocumentSide, device: str) -> None:
+        self.side, self._static, self._placed = side, isinstance(side.encoder, StaticModule), Placed(side, device)
 
     @classmethod
     def restored(
@@ -38,21 +40,22 @@ class ModuleDocuments:
         side = DocumentSide(encoder.module, mean, layer=layer, attention=attention, linear_output=linear_output)
         tensors = {name: torch.from_numpy(np.array(value)) for name, value in layers.items()}
         side.load_state_dict(tensors, strict=False)  # the encoder has its own
-        return cls(side.eval())
+        return cls(side.eval(), encoder.config.device)
 
     def parts(self, lengths: LongArray) -> Iterator[LongArray]:
         if not self._static:
-            return batches(lengths, BUDGET)
+            return batches(lengths, budget(self._placed()))
         size = ATTENDED if self.side.attention else ROWS
         return (np.arange(first, min(first + size, len(lengths))) for first in range(0, len(lengths), size))
 
     def vectors(self, tokens: Tokens) -> FloatArray:
-        with evaluating(self.side), torch.inference_mode():
-            found: FloatArray = self.side(tokens).cpu().numpy()
+        side = self._placed()
+        with evaluating(side), torch.inference_mode():
+            found: FloatArray = side(tokens).cpu().numpy()
         return found
 
     def through_layer(self, vectors: FloatArray) -> FloatArray:
-        layer = self.side.layer
+        layer = self._placed().layer
         if layer is None:
             return vectors
         with torch.inference_mode():
@@ -61,8 +64,9 @@ class ModuleDocuments:
 
     def read(self, tokens: Tokens) -> tuple[FloatArray, TokenRows]:
         """The pooled vectors, and what attention looks at: the text is read once for both."""
-        with evaluating(self.side), torch.inference_mode():
-            read = self.side.read(tokens)
+        side = self._placed()
+        with evaluating(side), torch.inference_mode():
+            read = side.read(tokens)
         assert read.tokens is not None
         return read.vectors.cpu().numpy(), read.tokens
 
@@ -74,7 +78,7 @@ class ModuleDocuments:
         with torch.inference_mode():
             own = Seen(**{name: torch.from_numpy(values)[rows].to(device) for name, values in labels.items()})
             sets = torch.from_numpy(places.reshape(ids.shape)).to(device)
-            found: FloatArray = self.side.attended(read, own, sets).cpu().numpy()
+            found: FloatArray = self._placed().attended(read, own, sets).cpu().numpy()
         return found
 
     def weights(self, tokens: Tokens, query: FloatArray) -> FloatArray:
@@ -92,12 +96,13 @@ class ModuleDocuments:
         return {name: tensor.cpu().numpy() for name, tensor in tensors if not name.startswith("encoder.")}
 
 
-def label_vectors(labels: LabelModule, n: int) -> dict[str, FloatArray]:
+def label_vectors(labels: LabelModule, n: int, device: str) -> dict[str, FloatArray]:
     """Of the first n labels: `outputs` (1 long, unless there are constants), `queries` and `constants` if any."""
     found: dict[str, list[FloatArray]] = {}
-    with evaluating(labels), torch.inference_mode():
+    module = Placed(labels, device)()
+    with evaluating(module), torch.inference_mode():
         for first in range(0, n, LABELS):
-            seen = labels(np.arange(first, min(first + LABELS, n), dtype=np.int32))
+            seen = module(np.arange(first, min(first + LABELS, n), dtype=np.int32))
             own = {name: part.cpu().numpy() for name, part in seen._asdict().items() if part is not None}
             if "constants" not in own:
                 own["outputs"] = unit_rows(own["outputs"])

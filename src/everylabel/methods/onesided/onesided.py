@@ -47,7 +47,7 @@ from scipy.sparse import csr_matrix
 from everylabel import checks
 from everylabel.data.dataset import Dataset, Documents, LabelSet
 from everylabel.data.splits import hold_out_documents, hold_out_labels, in_order_of_ids, ranks
-from everylabel.encoders.base import EncoderConfig
+from everylabel.encoders.base import EncoderConfig, Tokens
 from everylabel.errors import ConfigError, DataError
 from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
@@ -238,15 +238,18 @@ class OfDe(Method):
 
         def watch(step: int) -> dict[str, Any]:
             found = self._weighed(ranker().rank(encoder.tokenize(held.documents.full_texts), 100), data.counts, 100)
-            vectors = label_vectors(labels, len(ranked))["outputs"]
+            vectors = label_vectors(labels, len(ranked), self.encoder.device)["outputs"]
             return row_of(step, found, held.truth, held.hidden, vectors, n_seen)
 
         learn = self.learn
         if learn.lr == "auto":
             from everylabel.methods.onesided.rates import with_best_rate
 
+            def ranked_now(texts: Tokens) -> Ranking:
+                return self._weighed(ranker().rank(texts, 100), data.counts, 100)
+
             judged = csr_matrix(data.required_pairs[rows])
-            learn = with_best_rate(self, side, labels, pairs, judged, lambda texts: ranker().rank(texts, 100), run)
+            learn = with_best_rate(self, side, labels, pairs, judged, ranked_now, run)
         learner = Learner(side, labels, pairs, replace(self, learn=learn), run)
         self.history_: list[dict[str, Any]] = learner.learn(watch if self.evaluations else None)
         self.ranker_ = ranker()

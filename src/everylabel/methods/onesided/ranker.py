@@ -70,7 +70,7 @@ class OneSidedRanker:
         """`order`: the labels as the vocabulary numbers them, in the order of training."""
         from everylabel.methods.onesided.module_documents import label_vectors
 
-        own = label_vectors(labels, len(order))
+        own = label_vectors(labels, len(order), self.encoder.config.device)
         outputs = own["outputs"]
         self.index: Any
         if self.scoring.linear_output:

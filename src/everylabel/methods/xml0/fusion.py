@@ -7,27 +7,11 @@ label, and both are mixed. `label-fusion` is the first alone, `conse` the same w
 Learning by Convex Combination of Semantic Embeddings"), `semantic` the second.
 
 The paper's base is a classifier that is there already: `fit_on(model, dataset)`, or `base_model` (its folder), fits
-nothing of it; `rank_with` takes what any other system says of the seen labels, as a ranking with probabilities. `fit`
-fits the base too, twice: once for a rehearsal.
+nothing of it. So does `fit_with(ranking, dataset)`, for any other system: what it says of the documents, as a ranking
+with probabilities; `rank_with` then takes what it says of others. `fit` fits the base too, twice: once for a rehearsal.
 
 Slip of the paper: fine-tuning is said to minimise the cosine of matching pairs. With `fine_tune_steps` it is raised, by
 eq. 3 of MACLR (maclr/selfsup.py) on pairs of seen labels; 0 leaves the encoder as it is.
-Not stated, and what is done:
-- The threshold is 0.1 on calibrated probabilities, or chosen by a rehearsal, for at most `cap` labels. Where no label
-  passes it, fusion has no say: the document's own likeness decides alone; fusion alone ranks no unseen label then.
-- Both scores are normalised per document before they are mixed (zero_shot.py).
-- The weight is chosen in a rehearsal: a share of the documents is held out, a share of the seen labels is hidden from
-  the base, and nDCG@5 of the hidden labels among all unseen ones decides, the rare ones before the frequent ones,
-  averaged over resamples of the documents.
-  The rehearsal also calibrates the base; the final base is fitted on everything and keeps that calibration.
-Deviations:
-- `candidates="all"`: seen labels have the base's probability, unseen ones the share of hits that their mixed score had
-  in the rehearsal. So they are taken for as frequent as the hidden ones.
-  `candidates="unseen"` is the paper's setting: only unseen labels are ranked.
-- `search="greedy"` grows a subset instead of trying all (subsets.py): the paper's future work.
-- A label has one vector for fusion, the mean of its texts', by an encoder of its own (`label_encoder`): label texts are
-  short, so a transformer is affordable for them, and knows better which labels are alike. Likeness is `semantic`:
-  documents are centred, the best of a label's texts counts.
 Cost: two fits of the base (`fit_on`: none), one encoding of the label texts by each encoder; a document: subsets.py.
 """
 
@@ -41,7 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, Type
 import numpy as np
 
 from everylabel import checks, config
-from everylabel.data.dataset import Dataset, Documents, LabelSet, pairs_in
+from everylabel.data.dataset import Dataset, Documents, LabelSet
 from everylabel.data.splits import of_labels, sample_by_id
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError, DataError
@@ -52,15 +36,8 @@ from everylabel.methods.facts import FEW_DOCUMENTS, MANY_LABELS, Facts, Work, en
 from everylabel.methods.maclr.maclr import SelfSupervision
 from everylabel.methods.traits import PAIRS_AND_TEXTS, method
 from everylabel.methods.vocabulary import prepared, rank_visible
-from everylabel.methods.xml0.rehearsal import (
-    MOST_HELD,
-    MOST_HIDDEN,
-    Chosen,
-    Trial,
-    best_labels,
-    ranked_of,
-    rehearsal_of,
-)
+from everylabel.methods.xml0.given import counted, learn_on
+from everylabel.methods.xml0.rehearsal import MOST_HIDDEN, Chosen, Trial, best_labels, ranked_of, rehearsal_of
 from everylabel.methods.xml0.subsets import MOST, MOST_EXHAUSTIVE, Loss, SearchKind, loss_of_greedy
 from everylabel.methods.xml0.zero_shot import YARDSTICK, Candidates, Predicted, label_vectors
 from everylabel.registry import method_class
@@ -68,6 +45,7 @@ from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.text.matching import require_texts
 from everylabel.text.views import Views
+from everylabel.train.config import Compute
 from everylabel.types import LongArray, Ranking
 
 if TYPE_CHECKING:
@@ -91,21 +69,38 @@ class Reason(NamedTuple):
 class Xml0(Method):
     """Seen labels by the base, unseen ones by what the base says and by their texts. See the file for the cost.
 
-    preset="paper": AttentionXML as the base (take one that is fitted: `base_model`), all-MiniLM-L6-v2 for documents and
-    labels, fine-tuned on 2,000,000 pairs of seen labels, unseen labels alone are ranked, the threshold is chosen.
-    Deviations: the file above; and of the fine-tuning's batches the paper says nothing, here they are of 256 documents.
+    preset="paper": AttentionXML as the base, all-MiniLM-L6-v2 for documents and labels, fine-tuned on seen labels;
+    unseen labels alone are ranked, the threshold is chosen. The paper's base was fitted before: `base_model` is the
+    folder of one, which `everylabel fit --method attentionxml --preset paper` makes; without it the base
+    has AttentionXML's settings for a CPU.
+    Deviations:
+    - Fine-tuning is on 7,812 batches of 256 documents with all their labels, so on more than the paper's 2,000,000
+      pairs; the paper does not say how large its batches are.
+    - The threshold, which the paper does not state, is 0.1 on calibrated probabilities, or chosen by a rehearsal, for
+      at most `cap` labels. Where no label passes it, fusion has no say: the document's own likeness decides alone;
+      fusion alone ranks no unseen label then.
+    - Both scores are normalised per document before they are mixed (zero_shot.py).
+    - The weight is chosen in a rehearsal: a share of the documents is held out, a share of the seen labels is hidden
+      from the base, and nDCG@5 of the hidden labels among all unseen ones decides, the rare ones before the frequent
+      ones, averaged over resamples of the documents. The rehearsal also calibrates the base; the final base is fitted
+      on everything and keeps that calibration.
+    - `candidates="all"`: seen labels have the base's probability, unseen ones the share of hits that their mixed score
+      had in the rehearsal. So they are taken for as frequent as the hidden ones. `candidates="unseen"` is the paper's
+      setting: only unseen labels are ranked.
+    - `search="greedy"` grows a subset instead of trying all (subsets.py): the paper's future work.
+    - A label has one vector for fusion, the mean of its texts', by an encoder of its own (`label_encoder`): label texts
+      are short, so a transformer is affordable for them, and knows better which labels are alike. Likeness is
+      `semantic`: documents are centred, the best of a label's texts counts.
     """
 
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "paper": {
             "base": "attentionxml",
-            "base_settings": {},
             "encoder": {"kind": "minilm", "lexical": 0},
             "label_encoder": "",
             "fine_tune_steps": 2_000_000 // 256,
             "center": False,
             "threshold": None,
-            "search": "exhaustive",
             "candidates": "unseen",
         }
     }
@@ -127,6 +122,7 @@ class Xml0(Method):
     label_encoder: str = "minilm"  # of labels in fusion: a transformer's name or folder; "": `encoder`, fast for many
     base_model: str = ""  # folder of a fitted model that is the base as it is; then `base` and its settings are its own
     fine_tune_steps: int = 0  # of `encoder`, on pairs of seen labels; 0: it stays as it is
+    compute: Compute = field(default_factory=Compute)  # how the fine-tuning uses the machine
     center: bool = True  # take away what all documents have in common; False: as in the paper
     threshold: float | None = 0.1  # probability above which a seen label takes part; None: chosen in the rehearsal
     cap: int = 10  # seen labels of a document that take part, at most
@@ -153,6 +149,7 @@ class Xml0(Method):
 
     def check(self) -> None:
         self.encoder.check()
+        self.compute.check_compute("compute.")
         self.new_base().check()
         most = MOST_EXHAUSTIVE if self.search == "exhaustive" else MOST
         if not 1 <= self.cap <= most:
@@ -217,6 +214,18 @@ class Xml0(Method):
         self._swap(other._fitted_by(dataset, lambda model: model._learn_on(base, dataset, run)).model_)
         return self
 
+    def fit_with(self, seen: Ranking, dataset: Dataset, *, run: Run = QUIET) -> Self:
+        """As `fit_on`, on what another system says of the dataset's documents: its best labels, by their numbers in the
+        dataset, and their probabilities. Labels that it ranks anywhere are seen, all others unseen.
+
+        Texts are then ranked by `rank_with`; `rank` has no classifier to ask, and takes frequent labels for the seen.
+        """
+        run = run.sharing()
+        dataset = prepared(dataset, self.label_languages, run)
+        other, base = replace(self, base_model=GIVEN), counted(seen, dataset)
+        self._swap(other._fitted_by(dataset, lambda model: model._learn_on(base, dataset, run, seen)).model_)
+        return self
+
     def rank_with(self, texts: Views | Documents | Sequence[str], seen: Ranking, k: int = 10) -> Ranking:
         """As `rank`, with another system's best labels of these texts and their probabilities, in place of the base's.
 
@@ -247,31 +256,10 @@ class Xml0(Method):
         self.base_ = self.new_base().fit(dataset, run=run).with_calibration(calibration)
         self.candidates_ = build(np.flatnonzero(dataset.counts == 0))
 
-    def _learn_on(self, base: Method, dataset: Dataset, run: Run) -> None:
-        require_texts(dataset.documents)
+    def _learn_on(self, base: Method, dataset: Dataset, run: Run, found: Ranking | None = None) -> None:
         if isinstance(base, Xml0):
             raise ConfigError(f"base must be a method that ranks seen labels, such as xr-linear; got {base.name!r}")
-        known = base.labels_
-        labels = known.extended([label for label in dataset.labels if label.id not in known.index])
-        self.base_, self.labels_, self.n_train_ = base, labels, base.n_train_
-        self.base, self.base_settings, self.base_model = base.name, config.to_dict(base), ""
-        self.counts_ = np.concatenate([base.counts_, np.zeros(len(labels) - len(known), np.int64)])
-        self.hidden_ = np.concatenate([base.hidden_, labels.deprecated[len(known) :]])
-        self.n_fitted_ = len(labels)
-        pairs = None if dataset.pairs is None else pairs_in(labels, dataset)
-        whole = Dataset(dataset.documents, labels, pairs, name=dataset.name)
-        seen = self.counts_ > 0
-        learned = whole if pairs is None else whole.with_pairs(of_labels(pairs, np.flatnonzero(seen), keep=True))
-        build = self._builder(learned, run)
-        self.candidates_ = build(np.flatnonzero(~seen))
-        self.chosen_ = Chosen.of(self.threshold, self.weight)
-        if pairs is None:
-            return
-        truth = pairs[:, self.candidates_.labels]
-        rows = np.flatnonzero(np.diff(truth.indptr))[:MOST_HELD]
-        if len(rows):
-            views = Views.of(dataset.documents.subset(rows))
-            self._choose(Trial(self.candidates_, views, ranked_of(base, views, self.cap, seen), truth[rows]))
+        learn_on(self, base, dataset, run, found)
 
     def _builder(self, dataset: Dataset, run: Run) -> Builder:
         """Gives the candidates of some labels, by an encoder that has learned from these pairs if it is to."""
@@ -289,7 +277,7 @@ class Xml0(Method):
         if self.fine_tune_steps:
             from everylabel.methods.maclr.selfsup import learned_tower
 
-            learn = SelfSupervision(task="none", fine_tune_steps=self.fine_tune_steps)
+            learn = SelfSupervision(task="none", fine_tune_steps=self.fine_tune_steps, **vars(self.compute))
             return learned_tower(self.encoder, learn, dataset, self.random_state, center=self.center, run=run)
         views = Views.in_run(dataset.documents, run)
         return Tower.load(self.encoder, views, dataset.labels, self.random_state, center=self.center, run=run)

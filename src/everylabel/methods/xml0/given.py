@@ -1,0 +1,67 @@
+"""XML0 (fusion.py) on a classifier that is there already: a fitted method, or what another system says of documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from everylabel import config
+from everylabel.data.dataset import Dataset, pairs_in
+from everylabel.data.splits import of_labels
+from everylabel.errors import DataError
+from everylabel.methods.words.popularity import Popularity
+from everylabel.methods.xml0.rehearsal import MOST_HELD, Chosen, Trial, ranked_of
+from everylabel.run import Run
+from everylabel.text.matching import require_texts
+from everylabel.text.views import Views
+from everylabel.types import Ranking
+
+if TYPE_CHECKING:
+    from everylabel.methods.base import Method
+    from everylabel.methods.xml0.fusion import Xml0
+
+
+def learn_on(model: Xml0, base: Method, dataset: Dataset, run: Run, found: Ranking | None = None) -> None:
+    """Gives a model its base, vocabulary and candidates; `found`: the base's best labels of the dataset's documents.
+
+    Labels that the base has learned are seen. Documents of others choose threshold and weight.
+    """
+    require_texts(dataset.documents)
+    known = base.labels_
+    labels = known.extended([label for label in dataset.labels if label.id not in known.index])
+    model.base_, model.labels_, model.n_train_ = base, labels, base.n_train_
+    model.base, model.base_settings, model.base_model = base.name, config.to_dict(base), ""
+    model.counts_ = np.concatenate([base.counts_, np.zeros(len(labels) - len(known), np.int64)])
+    model.hidden_ = np.concatenate([base.hidden_, labels.deprecated[len(known) :]])
+    model.n_fitted_ = len(labels)
+    pairs = None if dataset.pairs is None else pairs_in(labels, dataset)
+    whole = Dataset(dataset.documents, labels, pairs, name=dataset.name)
+    seen = model.counts_ > 0
+    learned = whole if pairs is None else whole.with_pairs(of_labels(pairs, np.flatnonzero(seen), keep=True))
+    model.candidates_ = model._builder(learned, run)(np.flatnonzero(~seen))
+    model.chosen_ = Chosen.of(model.threshold, model.weight)
+    if pairs is None:
+        return
+    truth = pairs[:, model.candidates_.labels]
+    rows = np.flatnonzero(np.diff(truth.indptr))[:MOST_HELD]
+    if len(rows):
+        views = Views.of(dataset.documents.subset(rows))
+        if found is None:
+            found = ranked_of(base, views, model.cap, seen)
+        else:
+            found = Ranking(found.ids[rows], found.scores[rows])
+        model._choose(Trial(model.candidates_, views, found, truth[rows]))
+
+
+def counted(found: Ranking, dataset: Dataset) -> Method:
+    """A base in another system's place: it knows which labels the system ranks, and how often. Nothing is learned."""
+    if found.n_docs != len(dataset) or (found.ids >= len(dataset.labels)).any():
+        raise DataError(f"expected a ranking of the {len(dataset):,} documents by labels of the data set")
+    rows, places = np.nonzero(found.ids >= 0)
+    shape = len(dataset), len(dataset.labels)
+    pairs = csr_matrix((np.ones(len(rows), np.float32), (rows, found.ids[rows, places])), shape)
+    pairs.sum_duplicates()
+    pairs.data[:] = 1
+    return Popularity().fit(dataset.with_pairs(pairs)).model_
