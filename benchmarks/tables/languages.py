@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from benchmarks.record import read_result
-from benchmarks.tables.markdown import Page, conditions, difference, percent, section, table
+from benchmarks.tables.markdown import ALL_TEXTS, Page, conditions, difference, percent, section, table
 
 DATA = {
     "tibkat-de": "a German catalogue with English records among them, titles and abstracts",
@@ -40,7 +40,7 @@ def row_section(row: str) -> str:
         f"The fit took {before:,.0f} s before and {after:,.0f} s after, on one core of a busy machine. "
         f"Before: {part['commits']['before']}, after: {part['commits']['after']}."
     )
-    return section(row, table(head, rows), notes, conditions(record))
+    return section(row, table(head, rows), notes, ALL_TEXTS, conditions(record))
 
 
 PAGE = Page(

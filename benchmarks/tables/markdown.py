@@ -41,6 +41,10 @@ class Page:
             print(f"wrote {self.path.relative_to(RESULTS.parent)}")
 
 
+ALL_TEXTS = "Label texts: names, alternative names and descriptions, as far as a vocabulary has them."
+TEXTS_OF_ROWS = "Label texts: those of each row, which its own table names."
+
+
 def section(title: str, *parts: str) -> str:
     return "\n\n".join([f"## {title}", *(part for part in parts if part)]) + "\n"
 

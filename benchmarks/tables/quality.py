@@ -7,7 +7,8 @@ from typing import Any
 
 from benchmarks.record import read_result, read_results
 from benchmarks.rows import all_rows
-from benchmarks.tables.markdown import conditions, difference, percent, section, table
+from benchmarks.tables.markdown import TEXTS_OF_ROWS, conditions, difference, percent, section, table
+from everylabel.registry import method_class
 
 RANKED = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@1", "PSP@3", "PSP@5", "R@100", "ZSR@100")
 WITH_PAIRS = (*RANKED, "macro-F1@5", "tail-F1@5", "tail-F1-tested@5")
@@ -24,7 +25,7 @@ NOTES = (
     "matchxml, whose seed 0 had two cores beside other work: alone they take less. The fit of an ensemble is the "
     "sum of its three. Of rows on 10,000 documents times say little: they ran side by side, with frozen vectors "
     "from the cache. `rare`: the row with `rare_weight=0.2`, made of kept rankings. Label texts: `all` are names, "
-    "alternative names and descriptions, as far as a vocabulary has them."
+    "alternative names and descriptions, as far as a vocabulary has them; `none`: the method reads none."
 )
 COMPARED = ("P@1", "nDCG@5", "PSP@5", "R@100", "ZSR@100", "macro-F1@5", "tail-F1@5")
 EACH = "A row is made by `python -m benchmarks.run.quality --rows ROW`; the last one: "
@@ -63,8 +64,22 @@ def quality_row(name: str, seeds: list[Cell], metrics: tuple[str, ...]) -> list[
     intervals = [interval(first, key) for key in INTERVALS]
     speed = [f"{first['seconds']['fit']:.0f}", thousand_steps(first), f"{first['documents_per_second']:,.0f}"]
     sizes = [f"{first['model_mb']:.0f}", f"{max(cell['peak_gb'] for cell in seeds):.1f}"]
-    texts = all_rows().get(first["row"], {}).get("texts", "all")
-    return [name, *scores, *intervals, *speed, *sizes, texts, ", ".join(str(cell["seed"]) for cell in seeds)]
+    return [
+        name,
+        *scores,
+        *intervals,
+        *speed,
+        *sizes,
+        label_texts(first),
+        ", ".join(str(cell["seed"]) for cell in seeds),
+    ]
+
+
+def label_texts(cell: Cell) -> str:
+    """Which ones the method read; of those that read none nothing."""
+    if not method_class(cell["method"]).traits.reads_label_texts:
+        return "none"
+    return str(all_rows().get(cell["row"], {}).get("texts", "all"))
 
 
 def differences_section(tables: frozenset[str]) -> str:
@@ -82,7 +97,9 @@ def differences_section(tables: frozenset[str]) -> str:
         "of the tail those with 1 to 9 training pairs; all others: 95% interval of the paired bootstrap over test "
         "documents. What earlier runs did not count is left out."
     )
-    return section("Differences", table(["row", "against", *COMPARED, "seeds"], entries), notes, conditions(record))
+    return section(
+        "Differences", table(["row", "against", *COMPARED, "seeds"], entries), notes, TEXTS_OF_ROWS, conditions(record)
+    )
 
 
 def interval(cell: Cell, key: str) -> str:

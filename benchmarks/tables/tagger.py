@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.record import read_result
 from benchmarks.run.tagger import ROWS
-from benchmarks.tables.markdown import Page, conditions, difference, percent, section, table
+from benchmarks.tables.markdown import ALL_TEXTS, Page, conditions, difference, percent, section, table
 
 SHOWN = ("P@1", "nDCG@5", "PSP@5", "tail/F1@5", "ZSR@10", "ZSR@100", "R@100", "RP@5", "MRR")
 COMPARED = ("nDCG@5", "PSP@5", "tail/F1@5", "ZSR@100")
@@ -65,6 +65,7 @@ def experts_section() -> str:
         table(["data", "system", *SHOWN], rows + (other_systems() if "eurlex57k" in records() else [])),
         table(["data", "tagger - expert", *COMPARED], differences),
         notes,
+        ALL_TEXTS,
         *dict.fromkeys(conditions(record) for record in records().values()),
     )
 
@@ -138,6 +139,7 @@ def choices_section() -> str:
         "Trees of one half of the documents rank the other half.",
         table(["variant", *shown], rows),
         table(["tagger - expert, there", *compared], others),
+        ALL_TEXTS,
         conditions(record),
     )
 
@@ -154,6 +156,7 @@ def conditions_section() -> str:
         "`benchmarks.run.debian`): the tagger / the best expert of each metric, on up to 2,000 test documents; minutes "
         "that the fit took (planned, budget), of debtags in English beside other work.",
         table([*columns, "minutes"], [row for one in record["conditions"].items() for row in condition_rows(*one)]),
+        ALL_TEXTS,
         conditions(record),
     )
 

@@ -6,7 +6,17 @@ from functools import partial
 from typing import Any
 
 from benchmarks.record import read_result
-from benchmarks.tables.markdown import Page, conditions, difference, percent, picture, section, table
+from benchmarks.tables.markdown import (
+    ALL_TEXTS,
+    TEXTS_OF_ROWS,
+    Page,
+    conditions,
+    difference,
+    percent,
+    picture,
+    section,
+    table,
+)
 from benchmarks.tables.quality import FROM_CELLS, UNSEEN, cells, quality_section
 
 BASES = ("zestxml", "xr-linear", "of-lan")
@@ -77,7 +87,7 @@ def collapse_section() -> str:
         )
     shown = picture("history", "unseen labels while training"), picture("projection", "their vectors before and after")
     title = "The collapse of unseen labels, and its absence"
-    return section(title, table(columns, rows), notes, FROM_CELLS, *shown)
+    return section(title, table(columns, rows), notes, TEXTS_OF_ROWS, FROM_CELLS, *shown)
 
 
 def dropped_section() -> str:
@@ -110,6 +120,7 @@ def dropped_section() -> str:
         "cosine.",
         table(["base", "weight of fusion", "searches", "same subset %", "mean loss", "largest loss"], searches),
         notes,
+        ALL_TEXTS,
         *map(conditions, records),
     )
 
@@ -145,7 +156,7 @@ def run_time_section() -> str:
         "wordnet-reverse, 20,000 training and 2,000 test documents: fitted on the labels with pairs, then the others "
         "are added to the fitted model. `xr-linear` cannot rank a label without pairs: its words are matched instead."
     )
-    return section("Labels added at run time", table(columns, rows), notes, conditions(record))
+    return section("Labels added at run time", table(columns, rows), notes, ALL_TEXTS, conditions(record))
 
 
 PAGE = Page(

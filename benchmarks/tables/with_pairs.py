@@ -6,7 +6,7 @@ from functools import partial
 
 from benchmarks.record import read_result
 from benchmarks.run.pair_choices import CHOICES, METRICS
-from benchmarks.tables.markdown import Page, conditions, percent, picture, section, table
+from benchmarks.tables.markdown import ALL_TEXTS, TEXTS_OF_ROWS, Page, conditions, percent, picture, section, table
 from benchmarks.tables.quality import FROM_CELLS, WITH_PAIRS, cells, differences_section, quality_section
 
 ALL = """\
@@ -70,7 +70,9 @@ def bounds_section() -> str:
         "delta of the right label and of the best wrong one, and M times the bound of that one; since then delta is "
         "that of every wrong label below, and the bound the sum over them."
     )
-    return section("Theorem 3 of DEPL", table(["row", "seed", "predictions", *bounded], rows), notes, FROM_CELLS)
+    return section(
+        "Theorem 3 of DEPL", table(["row", "seed", "predictions", *bounded], rows), notes, TEXTS_OF_ROWS, FROM_CELLS
+    )
 
 
 def costs_section() -> str:
@@ -109,7 +111,7 @@ def calibration_section() -> str:
         "Expected calibration error of the top 10 on test, in %: as the scores come, and after calibration on dev. One "
         "map serves all labels, so that no ranking changes; it fits the labels of a band less well."
     )
-    return section("Are scores probabilities?", table(columns, rows), notes, FROM_CELLS)
+    return section("Are scores probabilities?", table(columns, rows), notes, TEXTS_OF_ROWS, FROM_CELLS)
 
 
 def choices_section() -> str:
@@ -127,7 +129,7 @@ def choices_section() -> str:
         "defaults were chosen by these numbers."
     )
     columns = ["method", "setting", *METRICS]
-    return section("Settings with pairs, on dev", table(columns, rows), notes, conditions(record))
+    return section("Settings with pairs, on dev", table(columns, rows), notes, ALL_TEXTS, conditions(record))
 
 
 def label_vectors_section() -> str:

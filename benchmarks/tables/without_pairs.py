@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from benchmarks.record import read_result
-from benchmarks.tables.markdown import Page, conditions, percent, section, table
+from benchmarks.tables.markdown import ALL_TEXTS, Page, conditions, percent, section, table
 from benchmarks.tables.quality import NO_PAIRS, quality_section
 
 NONE = """\
@@ -61,7 +61,7 @@ def choices_section() -> str:
         f"At most {record['dev_documents']:,} dev documents of each, one setting changed at a time; the defaults were "
         "chosen by these numbers."
     )
-    return section("Settings without pairs, on dev", table(columns, rows), notes, conditions(record))
+    return section("Settings without pairs, on dev", table(columns, rows), notes, ALL_TEXTS, conditions(record))
 
 
 PAGE = Page(

@@ -358,6 +358,28 @@ def test_a_share_of_the_labels_or_of_the_pairs(run: Run, data: Path, tmp_path: P
     assert learned("--label-share", "0.5", "--pair-share", "0.5") == both
 
 
+def test_labels_by_their_names_alone(run: Run, data: Path, tmp_path: Path) -> None:
+    rows = [
+        {"id": "sea", "name": "ocean", "alternatives": ["saltwater"], "description": "brine"},
+        *({"id": name, "name": name} for name in ("rail", "sky", "new")),
+    ]
+    (data / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    found = []
+    for arguments in ([], ["--names-only"]):
+        result = run("fit", data, "--method", "tfidf", *arguments, "-o", tmp_path / "model")
+        assert result.exit_code == 0, result.output
+        model = everylabel.load(tmp_path / "model")
+        found.append(
+            [
+                model.labels_[int(i)].id
+                for text in ("saltwater", "brine", "ocean")
+                for i in model.rank([text], 1).ids[0]
+                if i >= 0
+            ]
+        )
+    assert found == [["sea"] * 3, ["sea"]]
+
+
 @pytest.mark.parametrize("option", ["--label-share", "--pair-share"])
 @pytest.mark.parametrize("share", ["1.5", "-0.1"])
 def test_shares_that_are_none(run: Run, data: Path, tmp_path: Path, option: str, share: str) -> None:
