@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.encoders.conftest import WORDS
+from tests.encoders.conftest import WORDS, make_folder
 from tests.store.crafting import resign
 
 import everylabel
@@ -209,3 +209,13 @@ def test_a_model_that_names_an_encoder_is_loaded_without_network(
     monkeypatch.setenv("EVERYLABEL_CACHE", str(tmp_path / "another machine"))
     with pytest.raises(ModelError, match="nothing was fitted with it here"):
         everylabel.load(tmp_path / "model")
+
+
+def test_words_of_a_vocabulary_are_no_parts(tmp_path: Path) -> None:
+    """The bundled transformer's has "type" and "pattern": once it was trained, it could not be loaded again."""
+    folder = make_folder(tmp_path, [*WORDS, "type", "pattern"])
+    encoder: Any = load_encoder(EncoderConfig(kind=str(folder), cache=False))
+    with torch.no_grad():
+        next(encoder.module.parameters()).mul_(1.1)
+    again = restore_encoder(encoder.config, encoder.state())
+    np.testing.assert_array_equal(again.encode(["type of fish"]), encoder.encode(["type of fish"]))

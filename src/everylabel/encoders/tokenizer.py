@@ -67,13 +67,14 @@ def require_known_parts(tokenizer_json: Any) -> str:
             pattern = own.get("pattern", {})
             pattern = pattern.get("Regex", "\\s") if isinstance(pattern, dict) else ""
             checks.require(pattern in _PATTERNS, f"a {part} with an unknown pattern")
-            waiting += [item for item in own.values() if isinstance(item, dict) and "type" in item]
+            waiting += [item for item in own.values() if _is_part(item)]
             waiting += [item for items in own.values() if isinstance(items, list) for item in items if _is_part(item)]
     return str(tokenizer_json)
 
 
 def _is_part(item: Any) -> bool:
-    return isinstance(item, dict) and "type" in item
+    """A vocabulary may have the word "type", too: its number is no name of a part."""
+    return isinstance(item, dict) and isinstance(item.get("type"), str)
 
 
 @contextmanager
