@@ -65,7 +65,7 @@ test-browser: setup
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || test -n "$$EVERYLABEL_CHROMIUM" || \
 		{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || \
 		{ echo "test-browser needs Chromium: sudo apt-get install chromium, or EVERYLABEL_CHROMIUM=PATH"; exit 1; }
-	@OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n0 -m browser tests/browser
+	@OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n2 --dist worksteal -m browser tests/browser
 
 # On clusters of several nodes on this machine, with what is killed there. Ray is installed for it.
 test-cluster: setup

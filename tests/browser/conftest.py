@@ -40,7 +40,7 @@ TEXT = "🚢 The lifeboat crew rowed out twice to the wreck below the lighthouse
 GERMAN = "Seenotrettungsbootsbesatzungsunterkunftsverwaltung"
 ARABIC = "قوارب النجاة"
 EXAMPLES = (f"{TITLE}\n{TEXT}", "Bread and its bakers in a harbour town.", "A cookery book of fish.")
-PATIENCE = 15_000  # ms: a busy machine is slow
+PATIENCE = 30_000  # ms: a busy machine is slow
 Open = Callable[..., Page]
 expect.set_options(timeout=PATIENCE)
 
