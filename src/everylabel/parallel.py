@@ -23,14 +23,19 @@ R = TypeVar("R")
 
 VARIABLE = "EVERYLABEL_THREADS"
 
-_this_thread = threading.local()
+
+class _ThisThread(threading.local):
+    alone = False  # works on one core; of the class, since an attribute that is not there takes long to be missed
+
+
+_this_thread = _ThisThread()
 _pools: dict[int, ThreadPoolExecutor] = {}  # by their size, of which there is one unless somebody changes it
 _pools_lock = Lock()
 
 
 def n_threads() -> int:
     """The cores this thread may use; EVERYLABEL_THREADS overrides it (a shared server, a benchmark on one core)."""
-    if getattr(_this_thread, "alone", False):
+    if _this_thread.alone:
         return 1
     if (said := said_threads(VARIABLE) or said_threads("OMP_NUM_THREADS")) > 0:
         return said
@@ -63,7 +68,7 @@ def is_first_process() -> bool:
 @contextmanager
 def one_core() -> Iterator[None]:
     """What this thread does meanwhile is done by it alone."""
-    before = getattr(_this_thread, "alone", False)
+    before = _this_thread.alone
     _this_thread.alone = True
     try:
         yield
@@ -73,8 +78,8 @@ def one_core() -> Iterator[None]:
 
 def parallel_map(work: Callable[[A], R], items: Iterable[A]) -> Iterator[R]:
     """`map` on all cores, results in order; at most a few items are ahead of the caller, so memory stays bounded."""
-    threads = n_threads()
-    if threads == 1 or (isinstance(items, Sized) and len(items) < 2):  # threads cost more than a small piece of work
+    # threads cost more than a small piece of work
+    if (isinstance(items, Sized) and len(items) < 2) or (threads := n_threads()) == 1:
         yield from map(work, items)
         return
     pool = _threads(threads)
@@ -99,8 +104,7 @@ def work_together(work: Callable[[A], R], items: Sequence[A]) -> list[R]:
 
     A thread takes a good part of a millisecond to wake up, and of little work the caller has done its share by then.
     """
-    threads = min(n_threads(), len(items))
-    if threads < 2:
+    if len(items) < 2 or (threads := min(n_threads(), len(items))) < 2:
         return list(map(work, items))
     waiting = deque(range(len(items)))
     results: dict[int, R] = {}
@@ -129,7 +133,10 @@ def work_together(work: Callable[[A], R], items: Sequence[A]) -> list[R]:
 
 def for_each_part(size: int, work: Callable[[int, int], None]) -> None:
     """`work(first, last)` on one part of 0..size for each core."""
-    n_parts = min(n_threads(), max(size, 1))
+    n_parts = 1 if size < 2 else min(n_threads(), size)
+    if n_parts == 1:
+        work(0, size)
+        return
     edges = [size * i // n_parts for i in range(n_parts + 1)]
     work_together(lambda edge: work(*edge), list(pairwise(edges)))
 
