@@ -22,7 +22,7 @@ from everylabel.run import QUIET, Run
 from everylabel.text.lemmas import check_language, lemmatised, stop_words
 from everylabel.text.tfidf import LONGEST_NGRAM, Tfidf, TfidfConfig, in_language
 from everylabel.types import Csr, FloatArray, IntArray, LongArray, Ranking
-from everylabel.vectors import unit_rows
+from everylabel.vectors import mean_of_two, unit_rows
 
 if TYPE_CHECKING:
     from everylabel.text.views import Views
@@ -203,7 +203,7 @@ class LabelMatcher:
             (found,) = self._saturated(read, weight, [self.words_])
             return unit_rows(found)
         vectors = read.words(self.words_)
-        return vectors if weight == 0 else csr_matrix(vectors + read.title_words(self.words_) * weight) / (1 + weight)
+        return vectors if weight == 0 else mean_of_two(vectors, read.title_words(self.words_), weight)
 
     def _wider_vectors(self, read: Views) -> tuple[Csr, Csr]:
         """By the words of the fit, and by those that only added labels have; both parts of one vector."""
@@ -215,9 +215,7 @@ class LabelMatcher:
         if weight == 0:
             return known, new
         titles = _of_one_length(*(_weights(words, words.counts(read.documents.titles)) for words in vocabularies))
-        known, new = (
-            csr_matrix(full + title * weight) / (1 + weight) for full, title in zip((known, new), titles, strict=True)
-        )
+        known, new = (mean_of_two(full, title, weight) for full, title in zip((known, new), titles, strict=True))
         return known, new
 
     def _saturated(self, read: Views, weight: np.float32, vocabularies: Sequence[Tfidf]) -> list[Csr]:
