@@ -9,8 +9,7 @@ these once. Threads may ask at the same time: the first one computes, the others
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from concurrent.futures import Future
-from dataclasses import replace
+from threading import Lock as Gate
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -31,12 +30,36 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 
+class _Made:
+    """A view, or the error of who tried to make it. Others wait at the gate until it is there; some twenty are made for
+    a text, and a `Future` takes many times as long."""
+
+    __slots__ = ("error", "gate", "value")
+
+    def __init__(self) -> None:
+        self.gate = gate = Gate()
+        gate.acquire()
+        self.value: Any = None
+        self.error: BaseException | None = None
+
+    def result(self) -> Any:
+        if self.gate.locked():
+            with self.gate:  # which is opened for good
+                pass
+        if self.error is None:
+            return self.value
+        try:
+            raise self.error
+        finally:
+            del self  # see `once`
+
+
 class Views:
     """The documents themselves are `documents`."""
 
     def __init__(self, documents: Documents) -> None:
         self.documents = documents
-        self._known: dict[Hashable, Future[Any]] = {}
+        self._known: dict[Hashable, _Made] = {}
         self._lock = Lock()
 
     @classmethod
@@ -56,18 +79,20 @@ class Views:
 
     def once(self, key: Hashable, make: Callable[[], R]) -> R:
         """What `make` returns, computed by the first who asks for the key. Its error is everybody's."""
-        with self._lock:
-            known = self._known.get(key)
-            mine = known is None
-            if known is None:
-                known = self._known[key] = Future()
+        known, mine = self._known.get(key), False
+        if known is None:
+            with self._lock:
+                mine = key not in self._known
+                known = self._known.setdefault(key, _Made())
         if mine:
             try:
-                known.set_result(make())
+                known.value = make()
             except BaseException as error:
                 with self._lock:
                     self._known.pop(key)  # an interrupt is no answer: who asks again computes
-                known.set_exception(error)
+                known.error = error
+            finally:
+                known.gate.release()
         try:
             found: R = known.result()
             return found
@@ -152,7 +177,7 @@ class Views:
     def _lemmatised(self, language: str) -> Views:
         documents = self.documents
         texts, titles = (lemmatised(part, language) for part in (documents.texts, documents.titles))
-        return Views(replace(documents, texts=texts, titles=titles))
+        return Views(Documents(documents.ids, texts, titles, documents.features, documents.fields))
 
     def _tokens(self, encoder: Encoder, run: Run) -> Tokens:
         return encoder.tokenize(self.full_texts, run=run)
@@ -211,7 +236,8 @@ class _Titles(Views):
     """The titles of other views as texts without a title."""
 
     def __init__(self, whole: Views) -> None:
-        super().__init__(replace(whole.documents, texts=whole.documents.titles, titles=[""] * len(whole)))
+        given = whole.documents
+        super().__init__(Documents(given.ids, given.titles, [""] * len(whole), given.features, given.fields))
         self._whole = whole
 
     def _words(self, vocabulary: Tfidf, run: Run) -> Csr:  # noqa: ARG002
