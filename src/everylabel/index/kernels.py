@@ -15,9 +15,20 @@ import numpy as np
 from numba import njit
 
 from everylabel.heaps import push, sort_heap
+from everylabel.linear.vector import prefetch
 
 _FEW = 100
 _BLOCK = 64  # vectors: 256 KB of 1,024 dimensions
+_LINE = 16  # numbers that memory gives at a time
+_AHEAD = 2  # vectors between the one that is read and the one that is fetched
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _fetch(vectors: Any, v: Any) -> None:
+    """Have a vector brought near: the processor cannot guess which one comes next, and would wait for each of them."""
+    vector = vectors[v]
+    for i in range(0, len(vector), _LINE):
+        prefetch(vector, i)
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
@@ -106,6 +117,7 @@ def best_owners(queries: Any, vectors: Any, begins: Any, rough: Any, slack: Any,
     """
     n_owners, k = len(begins) - 1, out_ids.shape[1]
     best = np.empty(n_owners, np.float32)
+    useful, owners = np.empty(len(vectors), np.int64), np.empty(len(vectors), np.int32)
     for q in range(len(queries)):
         for o in range(n_owners):
             top = np.float32(-np.inf)
@@ -115,14 +127,22 @@ def best_owners(queries: Any, vectors: Any, begins: Any, rough: Any, slack: Any,
         limit = np.float32(-np.inf)
         if k < n_owners:
             limit = np.partition(best, n_owners - k)[n_owners - k] - 2 * slack
-        size = 0
+        n_useful = 0
         for o in range(n_owners):
             if best[o] >= limit:
-                score = np.float32(-np.inf)
                 for v in range(begins[o], begins[o + 1]):
                     if rough[q, v] >= best[o] - 2 * slack:
-                        score = max(score, dot(queries[q], vectors[v]))
-                size = push(out_ids[q], out_scores[q], size, np.int32(o), score)
+                        useful[n_useful], owners[n_useful] = v, o
+                        n_useful += 1
+        size = 0
+        score = np.float32(-np.inf)
+        for i in range(n_useful):
+            if i + _AHEAD < n_useful:
+                _fetch(vectors, useful[i + _AHEAD])
+            score = max(score, dot(queries[q], vectors[useful[i]]))
+            if i + 1 == n_useful or owners[i + 1] != owners[i]:
+                size = push(out_ids[q], out_scores[q], size, owners[i], score)
+                score = np.float32(-np.inf)
         sort_heap(out_ids[q], out_scores[q], size)
 
 
