@@ -7,6 +7,7 @@ any other, and be an expert of a tagger: by itself if its traits have a `worth`,
 from __future__ import annotations
 
 import difflib
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar
 
@@ -71,7 +72,12 @@ def method_class(name: str) -> type[Method]:
     known = METHODS[name]
     if not isinstance(known, str):
         return known
-    module, _, attribute = known.partition(":")
+    return _imported(known)
+
+
+@cache
+def _imported(target: str) -> type[Method]:
+    module, _, attribute = target.partition(":")
     found: type[Method] = getattr(import_module(module), attribute)
     return found
 

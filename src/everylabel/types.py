@@ -72,7 +72,9 @@ class Ranking(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence[Ranking]) -> Ranking:
-        """The documents of all parts, one part after the other; each has as many ranks."""
+        """The documents of all parts, one part after the other; each has as many ranks. A single part is not copied."""
+        if len(parts) == 1:
+            return cls(np.ascontiguousarray(parts[0].ids), np.ascontiguousarray(parts[0].scores))
         return cls(np.concatenate([part.ids for part in parts]), np.concatenate([part.scores for part in parts]))
 
     @classmethod

@@ -182,10 +182,11 @@ class StaticEncoder:
         vectors, table = np.empty((tokens.n_rows, self.dim), np.float32), self.table
         with run.task("encoding", tokens.n_rows) as advance:
             for first in range(0, tokens.n_rows, CHUNK):
-                rows = np.arange(first, min(first + CHUNK, tokens.n_rows))
-                sums = table.sums(tokens.take(rows))
-                vectors[rows] = unit_rows(sums) if unit else sums
-                advance(len(rows))
+                last = min(first + CHUNK, tokens.n_rows)
+                part = tokens if last - first == tokens.n_rows else tokens.take(np.arange(first, last))
+                sums = table.sums(part)
+                vectors[first:last] = unit_rows(sums) if unit else sums
+                advance(last - first)
         return vectors
 
     def encode_passages(self, texts: Sequence[str], *, run: Run = QUIET) -> tuple[FloatArray, LongArray]:

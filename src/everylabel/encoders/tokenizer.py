@@ -125,7 +125,7 @@ class TextTokenizer:
                 tokens = read(chunk, max_tokens)
                 parts.append(tokens if max_tokens is None else tokens.cut(max_tokens))
                 advance(len(chunk))
-        return Tokens.join(parts)
+        return parts[1] if len(parts) == 2 else Tokens.join(parts)
 
     def spans(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """All tokens of a text, and from where to where the word reaches in it that each of them is a part of."""

@@ -49,7 +49,10 @@ class Curve(NamedTuple):
     level: float = 0.0
 
     def of(self, margins: Doubles) -> Doubles:
-        found: Doubles = bent(margins) @ np.array(self)
+        return self.of_bent(bent(margins))
+
+    def of_bent(self, parts: Doubles) -> Doubles:
+        found: Doubles = parts @ np.array(self)
         return found
 
 
@@ -70,10 +73,10 @@ class Levels:
 
     def log_odds(self, margins: Doubles, counts: LongArray) -> Doubles:
         """`counts`: of each candidate's label; ADDED of one that came after the fit."""
-        found = np.empty(len(margins))
+        found, parts = np.empty(len(margins)), bent(margins)
         for name, curve in self.curves.items():
             rows = counts == ADDED if name == "added" else in_band(counts, name)
-            found[rows] = curve.of(margins[rows])
+            found[rows] = curve.of_bent(parts[rows])
         return found
 
 

@@ -47,7 +47,7 @@ from everylabel.tagger.prior import Prior, prior_among, prior_of
 from everylabel.tagger.probability import rate_of_unseen
 from everylabel.tagger.rehearsal import Rehearsal, dev_of, labelled, n_held_out, rehearsals
 from everylabel.tagger.selected import rank_selected
-from everylabel.tagger.tags import Tag, described, shares
+from everylabel.tagger.tags import Tag, described, is_one_share, shares
 from everylabel.tagger.update import Learned, Pairs, learned
 from everylabel.text.views import Views
 from everylabel.types import IntArray, LongArray, Ranking
@@ -313,9 +313,9 @@ class Tagger(Method):
         if self.blend_ is None and self.prior_ is None:
             (expert,) = self.experts_.values()
             return expert.rank(views, k).top(k)
-        parts = shares(views.documents)
-        if len(parts) < 2:
+        if is_one_share(len(views)):
             return self._blended(views, k)
+        parts = shares(views.documents)
         return Ranking.joined(work_together(lambda part: self._blended(Views(part), k), parts))
 
     def _visible(self, views: Views, k: int) -> Ranking:

@@ -20,8 +20,15 @@ FEW = 16  # so many are ranked by the experts side by side, more by parts of the
 
 def shares(documents: Documents) -> list[Documents]:
     """Parts that are ranked by themselves, one for each core at least. Of few documents there is one part."""
-    share = -(-len(documents) // n_threads()) if len(documents) > FEW else FEW
-    return list(documents.slices(min(share, CHUNK)))
+    return list(documents.slices(_share(len(documents))))
+
+
+def is_one_share(n_documents: int) -> bool:
+    return n_documents <= _share(n_documents)
+
+
+def _share(n_documents: int) -> int:
+    return min(-(-n_documents // n_threads()), CHUNK) if n_documents > FEW else FEW
 
 
 class Tag(NamedTuple):

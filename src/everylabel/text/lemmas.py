@@ -88,6 +88,7 @@ def _lemmas(codes: tuple[str, ...]) -> _Lemmas:
     return _Lemmas(codes)
 
 
+@lru_cache(maxsize=64)
 def codes_of(language: str) -> tuple[str, ...]:
     """The languages with a dictionary."""
     return tuple(code for code in language.split("+") if code not in ("none", "any") and code not in CHARACTERS)

@@ -81,7 +81,7 @@ class Tfidf:
         self.names_ = [names[i] for i in order]
         self.hashes_: NDArray[np.uint64] = hashes[keep][order]
         self.idf_: NDArray[np.float64] = np.log((1 + len(texts)) / (1 + df[keep][order])) + 1
-        for made_of_it in ("_table", "_rarest"):
+        for made_of_it in ("_table", "_rarest", "key"):
             self.__dict__.pop(made_of_it, None)
         return self
 
@@ -96,7 +96,7 @@ class Tfidf:
     def n_terms(self) -> int:
         return len(self.hashes_)
 
-    @property
+    @cached_property
     def key(self) -> Hashable:
         """What decides how a text is read."""
         config = self.config
