@@ -20,7 +20,7 @@ def texts_of(values: Any, what: str = "text", where: str = "") -> list[str]:
     For errors: `what` is how one of them is called, `where` what they belong to.
     """
     if type(values) is list and set(map(type, values)) <= {str}:
-        return values
+        return list(values)  # the caller's may change
     if isinstance(values, str):
         raise DataError(f"{where}expected a list of {what}s, got one {what}; put it into a list: [{what}]")
     if isinstance(values, _NO_LISTS) or hasattr(values, "columns") or not _can_be_iterated(values):
