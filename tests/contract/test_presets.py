@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -105,6 +107,37 @@ def test_presets_that_are_not_there() -> None:
 def test_the_deviations_are_the_class_s_or_its_parent_s() -> None:
     assert Near.deviations() == Nearer.deviations() == "- of a kind"
     assert NearestNeighbours.deviations() == ""
+
+
+def test_deviations_say_what_they_refer_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    @method("like-near", "one that refers to its parent")
+    class LikeNear(Near):
+        """Deviations: those of `near`; and another
+        over two lines."""
+
+    @method("as-near", "one that only refers")
+    class AsNear(LikeNear):
+        """Deviations: those of `like-near`."""
+
+    @method("in-file", "one that refers to its file")
+    class InFile(Near):
+        """Deviations: the file above.
+        - And one more."""
+
+    assert LikeNear.deviations() == AsNear.deviations() == "- of a kind\n- Another\nover two lines."
+    monkeypatch.setattr(sys.modules[__name__], "__doc__", "A file.\n\nDeviations:\n- of the file,\n  both\nCost: none.")
+    assert InFile.deviations() == "- of the file,\n  both\n- And one more."
+    Plain = method("plain", "one whose file alone says it")(
+        type("Plain", (NearestNeighbours,), {"__module__": __name__})
+    )
+    assert Plain.deviations() == "- of the file,\n  both"
+
+
+@pytest.mark.parametrize("name", [cls.name for cls in method_classes()])
+def test_deviations_can_be_read_on_the_command_line(name: str) -> None:
+    """Nothing there is only said to be elsewhere."""
+    said = method_class(name).deviations()
+    assert not re.search(r"(those|that) of `|the file above|\bas `", said)
 
 
 def test_what_the_command_line_lists() -> None:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, dataclass_transform
 
 from everylabel.config import merge
@@ -102,11 +105,14 @@ class Described:
 
     @classmethod
     def deviations(cls) -> str:
-        """From the paper, also with its preset: what follows "Deviations:" in the class docstring, or in a parent's."""
+        """From the paper, also with its preset: what follows "Deviations:" in the docstring of the class, of its file,
+        or of a parent. "those of `NAME`" (a parent) and "the file above" at its beginning become what stands there."""
         for one in cls.__mro__:
-            _, said, rest = inspect.cleandoc(one.__dict__.get("__doc__") or "").partition("Deviations:")
-            if said:
-                return rest.strip()
+            written = one.__dict__.get("__doc__") or ""
+            if "Deviations:" in written:
+                return _spelled_out(one, inspect.cleandoc(written).partition("Deviations:")[2].strip())
+            if issubclass(one, Described) and _listed_in_file(one):
+                return _listed_in_file(one)
         return ""
 
     @classmethod
@@ -156,6 +162,31 @@ class Described:
     def depth(self) -> int:
         """How many ranks are worth asking for, with these settings."""
         return self.traits.depth
+
+
+def _spelled_out(cls: type, written: str) -> str:
+    """What a reader of the command line sees: no reference to another place at the beginning."""
+    named = re.match(r"those of `([^`]+)`", written)
+    if named:
+        parents = (one for one in cls.__mro__[1:] if one.__dict__.get("name") == named[1])
+        parent = next(parents, None)
+        referred = parent.deviations() if parent is not None and issubclass(parent, Described) else ""
+    else:
+        named = re.match("the file above", written)
+        referred = _listed_in_file(cls)
+    if not named or not referred:
+        return written
+    rest = written[named.end() :].lstrip(" .,;:\n").removeprefix("and ")
+    if not rest:
+        return referred
+    return f"{referred}\n{rest}" if rest.startswith("- ") else f"{referred}\n- {rest[0].upper()}{rest[1:]}"
+
+
+def _listed_in_file(cls: type) -> str:
+    """The points below "Deviations:" in the docstring of the class's file."""
+    module = sys.modules.get(cls.__module__)
+    after = (getattr(module, "__doc__", None) or "").partition("\nDeviations:\n")[2]
+    return "\n".join(takewhile(lambda line: line.startswith(("- ", "  ")), after.splitlines()))
 
 
 C = TypeVar("C", bound=type[Described])
