@@ -20,7 +20,7 @@ from everylabel import config
 from everylabel.data.dataset import Dataset, Documents, Label, pairs_from_lists
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError
-from everylabel.methods.maclr.maclr import Ict, Maclr, Rts, SelfSupervision, SimCse
+from everylabel.methods.maclr.maclr import FineTuned, Ict, Maclr, Rts, SelfSupervision, SimCse
 from everylabel.methods.maclr.selfsup import Learner
 from everylabel.methods.maclr.semantic import Semantic
 from everylabel.run import QUIET, Run
@@ -163,6 +163,32 @@ def test_the_paper_s_numbers() -> None:
         fine_tune_steps=2_000,
         fine_tune_alone=True,
     )
+    assert (paper.match.language, paper.match.title_weight) == ("none", 0)
+
+
+@pytest.mark.parametrize("cls", [Maclr, Ict, SimCse, Rts, FineTuned])
+def test_the_paper_s_data_sets_and_its_few_shot_settings(cls: type[Any]) -> None:
+    """Section 5.1: one set of settings for four data sets; 10,000 steps of fine-tuning with 5 % of the labels."""
+    made: dict[str, Any] = {name: everylabel.method(cls.name, preset=name) for name in cls.presets}
+    five = made.pop("paper:few-shot-5")
+    names = ["lf-amazon-131k", "lf-wikiseealso-320k", "lf-wikipedia-500k", "lf-amazon-1m", "few-shot-1"]
+    assert list(made) == ["paper", *(f"paper:{name}" for name in names)]
+    assert all(one == made["paper"] for one in made.values())
+    assert (made["paper"].learn.fine_tune_steps, five.learn.fine_tune_steps) == (2_000, 10_000)
+    assert replace(five.learn, fine_tune_steps=2_000) == made["paper"].learn
+
+
+def test_the_competitors_have_maclr_s_encoder_and_steps() -> None:
+    paper: Any = everylabel.method("maclr", preset="paper")
+    for name, similarity, temperature in (("ict", "dot", 1.0), ("simcse", "cosine", 0.05), ("rts", "cosine", 0.05)):
+        other: Any = everylabel.method(name, preset="paper")
+        assert (other.encoder, other.head, other.label_tokens) == (paper.encoder, 512, 64)
+        assert (other.similarity, other.learn.temperature, other.center) == (similarity, temperature, False)
+        assert (other.learn.steps, other.learn.batch_size, other.learn.lr) == (100_000, 256, 1e-5)
+        assert (other.learn.clustering, other.learn.pseudo_encoder, other.learn.pseudo_tfidf) == (False, False, False)
+    tuned: Any = everylabel.method("fine-tuned", preset="paper")
+    assert (tuned.encoder.kind, tuned.head) == ("sentence-transformers/paraphrase-mpnet-base-v2", 0)
+    assert (tuned.similarity, tuned.learn.task, tuned.learn.lr) == ("dot", "none", 1e-5)  # half of it in fine-tuning
 
 
 def test_the_paper_s_way_with_a_tiny_transformer(static: EncoderConfig, tiny_folder: Path, tmp_path: Path) -> None:
