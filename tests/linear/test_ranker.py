@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from everylabel.errors import ConfigError
-from everylabel.linear.ranker import LinearRanker
+from everylabel.linear.ranker import LinearRanker, shares
 from everylabel.linear.solver import Features, SolverConfig
 from everylabel.tree.build import LabelTree, build_tree, flat_tree
 
@@ -50,6 +50,13 @@ def test_a_matcher_that_sends_every_document_everywhere_trains_on_all_documents(
     np.testing.assert_allclose(ranker.weights(tree.depth - 1).toarray(), flat, atol=1e-3, rtol=1e-3)
     teacher = LinearRanker(solver=EXACT, beam=1000, matcher_negatives=False).fit(Features.of(X), Y, tree)
     assert np.abs(teacher.weights(tree.depth - 1).toarray() - flat).max() > 0.01
+
+
+def test_shares_are_a_row_s_numbers_by_their_sum() -> None:
+    """Of a document with three labels below one node and one below another: 3/4 and 1/4. A row of zeros stays."""
+    positives = csr_matrix(np.array([[3, 0, 1], [0, 0, 0], [0, 2, 0]], np.float32))
+    np.testing.assert_array_equal(shares(positives).toarray(), [[0.75, 0, 0.25], [0, 0, 0], [0, 1, 0]])
+    assert positives.data.tolist() == [3, 1, 2]  # the given ones are as they were
 
 
 def test_the_best_groups_are_those_that_the_best_labels_are_in() -> None:

@@ -125,6 +125,82 @@ def test_each_stage_has_its_steps_and_its_rate(tiny_folder: Path, monkeypatch: p
     ]
 
 
+def test_a_transformer_has_the_optimiser_of_table_iv(tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decay 0.1 of matrices alone, epsilon 1e-6, betas 0.9 and 0.98; the head has no decay."""
+    stages: list[tuple[Any, Any]] = []
+
+    def watched(heads: Any, *_: Any, groups: Any, **__: Any) -> Any:
+        stages.append((heads, groups))
+        return iter(())
+
+    monkeypatch.setattr(levels_module, "train", watched)
+    levels(tiny_folder, "transformer", lr=0.2, head_lr=0.3).fine_tune(PAIRS, TREE)
+    assert len(stages) == 2
+    for heads, (matrices, vectors, head) in stages:
+        assert [group.weight_decay for group in (matrices, vectors, head)] == [0.1, 0, 0]
+        assert [group.sparse for group in (matrices, vectors, head)] == [False, False, True]
+        assert [group.lr for group in (matrices, vectors, head)] == [0.2, 0.2, 0.3]
+        assert {(group.eps, group.betas) for group in (matrices, vectors, head)} == {(1e-6, (0.9, 0.98))}
+        names = {id(weight): name for name, weight in heads.encoder.named_parameters()}
+        decaying, others = ([names[id(weight)] for weight in group.members] for group in (matrices, vectors))
+        assert {*decaying, *others} == set(names.values())
+        assert others
+        assert all(name.endswith("bias") or "LayerNorm" in name for name in others)
+        assert not any(name.endswith("bias") or "LayerNorm" in name for name in decaying)
+        assert [weight.shape[0] for weight in head.members] == [len(heads.head.weight)]
+
+
+def test_each_stage_has_its_warm_up(tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    monkeypatch.setattr(
+        levels_module,
+        "train",
+        lambda *args, **_: found.append(args[3].warmup) or iter(()),  # type: ignore[func-returns-value]
+    )
+    for asked in ((), (0.0,), (0.5, 0.25)):
+        levels(tiny_folder, stage_warmup=asked).fine_tune(PAIRS, TREE)
+    assert found == [0.1, 0.1, 0, 0, 0.5, 0.25]
+
+
+@pytest.mark.parametrize(
+    ("weighted", "start", "expected"), [(True, None, True), (True, False, False), (False, None, False)]
+)
+def test_heads_may_start_without_the_weights_of_the_hinge(
+    tiny_folder: Path, monkeypatch: pytest.MonkeyPatch, weighted: bool, start: bool | None, expected: bool
+) -> None:
+    usual, asked = levels_module.bootstrapped, []
+
+    def watched(*args: Any, **settings: Any) -> Any:
+        asked.append(settings["weighted"])
+        return usual(*args, **settings)
+
+    monkeypatch.setattr(levels_module, "bootstrapped", watched)
+    monkeypatch.setattr(levels_module, "train", lambda *_, **__: iter(()))
+    levels(tiny_folder, weighted=weighted, weighted_start=start).fine_tune(PAIRS, TREE)
+    assert asked == [expected, expected]
+
+
+def test_the_hinge_may_stand_beside_the_matching(tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a mean over the shortlist; and the head keeps the lengths of the linear model, which the hinge reads."""
+    found: dict[bool, tuple[Any, Any]] = {}
+    for asked in (False, True):
+        tuned = levels(tiny_folder, hinge_too=asked)
+        last: list[Any] = []
+        monkeypatch.setattr(levels_module, "train", lambda *args, last=last, **_: last.append(args) or iter(()))
+        tuned.fine_tune(PAIRS, TREE)
+        heads, batches, loss, _ = last[-1]
+        batch = batches(0, np.random.default_rng(0))
+        found[asked] = heads, loss(heads, batch)
+        if asked:
+            assert found[asked][1]["hinge"].item() == pytest.approx(hinge(heads, batch).item() / batch.nodes.shape[1])
+    assert set(found[False][1]) == {"text-label"}
+    assert set(found[True][1]) == {"text-label", "hinge"}
+    torch.testing.assert_close(found[True][1]["text-label"], found[False][1]["text-label"], atol=1e-4, rtol=1e-3)
+    lengths = [heads.head.weight.detach().norm(dim=1).numpy() for heads, _ in (found[False], found[True])]
+    np.testing.assert_allclose(lengths[0], 1, atol=1e-5)
+    assert np.abs(lengths[1] - 1).max() > 0.01
+
+
 def test_stages_end_where_a_level_has_too_many_nodes(tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = []
     monkeypatch.setattr(

@@ -181,9 +181,14 @@ def test_a_bag_of_words_has_no_texts_to_encode(settings: dict[str, Any]) -> None
     [
         ({"members": 0}, "members at least 1"),
         ({"tuned_weight": -1.0}, "must not be negative"),
-        ({"fine_tuning": FineTuning(balance=2)}, "balance must be from 0 to 1; got 2"),
+        ({"fine_tuning": FineTuning(balance=2)}, "balance and stage_warmup must be from 0 to 1; got 2"),
+        (
+            {"fine_tuning": FineTuning(stage_warmup=(0.1, 1.5))},
+            r"stage_warmup must be from 0 to 1; got 1.0 and \(0.1, 1.5",
+        ),
         ({"fine_tuning": FineTuning(epochs=-1)}, "epochs must not be negative"),
-        ({"leaf_size": 0}, "leaf_size and arity must be at least 2"),
+        ({"leaf_size": 0}, "leaf_size, arity and first_nodes must be at least 2"),
+        ({"first_nodes": 1}, "leaf_size, arity and first_nodes must be at least 2"),
         ({"fine_tuning": FineTuning(leaf_size=1)}, "leaf_size and arity must be at least 2; got 1"),
         ({"fine_tuning": FineTuning(temperature=0)}, "must be above 0"),
         ({"fine_tuning": FineTuning(stage_lr=(0.1, 0))}, "stage_lr must be above 0"),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from everylabel import config
 from everylabel.methods.matchxml.matchxml import MatchXml, XrTransformer
-from everylabel.methods.matchxml.presets import BERT, ROBERTA
+from everylabel.methods.matchxml.presets import BERT, ROBERTA, XLNET
 
 LABELS = {  # table I
     "eurlex-4k": 3_956,
@@ -43,6 +44,14 @@ ENCODERS = {  # table IV: encoder, batch, tokens, lambda, label embeddings
     "amazon-670k": (ROBERTA, 256, 128, 0.5, "label2vec"),
     "amazon-3m": (BERT, 256, 128, 0.9, "label2vec"),
 }
+WARM_UP = {  # the authors' code: steps of each stage
+    "eurlex-4k": (0, 0, 0),
+    "wiki10-31k": (50, 50, 30),
+    "amazoncat-13k": (1_000, 1_000, 1_000),
+    "wiki-500k": (5_000, 5_000, 5_000, 5_000),
+    "amazon-670k": (200, 200, 200),
+    "amazon-3m": (1_000, 1_000, 1_000),
+}
 
 
 def made(cls: type[Any], name: str) -> Any:
@@ -65,6 +74,36 @@ def test_the_paper_s_tables(name: str) -> None:
     assert (tuning.weighted, tuning.matcher_start, tuning.matching, method.ranker_tree) == (True, True, True, "paper")
     assert (method.sentence.kind, method.sentence.max_tokens) == ("sentence-transformers/sentence-t5-base", 256)
     assert (method.tuned_weight, method.sentence_weight, method.rare_weight) == (1, 1, 0)
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_what_the_authors_code_has_beside_the_tables(name: str) -> None:
+    method = made(MatchXml, name)
+    tuning = method.fine_tuning
+    shares = zip(tuning.stage_warmup, tuning.stage_steps, strict=True)
+    assert tuple(round(share * steps) for share, steps in shares) == WARM_UP[name]
+    assert tuning.hinge_too == (name == "eurlex-4k")
+    assert (tuning.weighted_start is False) == (name in ("amazon-670k", "amazon-3m"))
+    assert method.first_nodes == (128 if name == "amazoncat-13k" else None)
+
+
+def test_the_general_preset_has_a_tree_for_few_labels_too() -> None:
+    method = config.build(MatchXml, MatchXml.presets["paper"])
+    of_data = made(MatchXml, "wiki10-31k")
+    sizes = [(one.leaf_size, one.arity, one.beam, one.fine_tuning.first_nodes) for one in (method, of_data)]
+    assert sizes == [(16, 16, 100, 128)] * 2
+
+
+@pytest.mark.parametrize("cls", [MatchXml, XrTransformer])
+@pytest.mark.parametrize("name", LABELS)
+def test_ensembles_are_those_of_table_vi(cls: type[Any], name: str) -> None:
+    """Three encoders for three small data sets, three trees for three large ones."""
+    single, ensemble = made(cls, name), made(cls, f"{name}-ensemble")
+    small = name in ("eurlex-4k", "wiki10-31k", "amazoncat-13k")
+    kinds = {ensemble.encoder_of(number).kind for number in range(ensemble.members)}
+    assert kinds == ({BERT, ROBERTA, XLNET} if small else {single.encoder.kind})
+    assert replace(ensemble, members=1, member_encoders=()) == single
+    assert ensemble.members == 3
 
 
 @pytest.mark.parametrize("name", LABELS)

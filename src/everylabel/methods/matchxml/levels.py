@@ -10,6 +10,7 @@ stages one encoding of all documents.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -88,11 +89,16 @@ class Levels:
                 above = best_nodes(vectors, weights, above, tree.children[t - 1], self.config.beam)
             branches = csr_matrix(above + parents)
             compared = branches if self.config.matcher_start else parents
-            seed, weighted = self.seed + t, self.config.weighted
-            head = bootstrapped(vectors, own, compared, tree.children[t], seed, weighted=weighted)
-            heads = Heads(self.encoder.module, unit_rows(head) if last and self.config.matching else head)
+            head = bootstrapped(vectors, own, compared, tree.children[t], self.seed + t, weighted=self.starts_weighted)
+            by_direction = last and self.config.matching and not self.config.hinge_too
+            heads = Heads(self.encoder.module, unit_rows(head) if by_direction else head)
             self.train(heads, Shortlists(self, own, branches, tree.children[t]), t, last=last)
             weights, parents = heads.head.weight.detach().cpu().numpy(), own
+
+    @property
+    def starts_weighted(self) -> bool:
+        asked = self.config.weighted_start
+        return self.config.weighted if asked is None else asked
 
     def n_stages(self, tree: LabelTree) -> int:
         """One at least, whatever the nodes of the first level."""
@@ -106,11 +112,14 @@ class Levels:
             encoder = [Group(weights, lr=rate, sparse=True, betas=BETAS)]
         else:
             encoder = Group(weights, lr=rate, betas=BETAS, eps=EPS, weight_decay=DECAY).but_vectors()
-        head = Group(list(heads.head.parameters()), lr=config.head_lr, sparse=True, betas=BETAS)
+        of_head: dict[str, Any] = {} if static else {"eps": EPS}
+        head = Group(list(heads.head.parameters()), lr=config.head_lr, sparse=True, betas=BETAS, **of_head)
         by_epochs = max(1, round(config.epochs * self.tokens.n_rows / (config.batch_size * config.accumulate)))
         steps = int(of_stage(config.stage_steps, stage) or by_epochs)
         loss = self.matching if last and config.matching else hinge
         schedule = config.schedule(steps=steps, device=self.encoder.config.device)
+        warmup = of_stage(config.stage_warmup, stage)
+        schedule = schedule if warmup is None else replace(schedule, warmup=warmup)
         name = f"fine-tuning, {batches.n_nodes:,} nodes"
         for _ in train(
             heads, batches, loss, schedule, groups=[*encoder, head], seed=self.seed, name=name, run=self.run
@@ -121,6 +130,8 @@ class Levels:
         """Eq. 6. Text to label over each text's shortlist, label to text over the batch's own labels and texts."""
         losses, balance = {}, self.config.balance
         x, temperature = heads.texts(batch.texts), self.config.temperature
+        if self.config.hinge_too:
+            losses["hinge"] = hinge_of(x, heads, batch) / batch.nodes.shape[1]
         if balance > 0:
             e = functional.normalize(heads.nodes(batch.nodes)[..., :-1], dim=2)
             logits = torch.einsum("id,ijd->ij", x, e) / temperature
@@ -137,7 +148,12 @@ class Levels:
 
 
 def hinge(heads: Heads, batch: Batch) -> Tensor:
-    x, nodes = heads.texts(batch.texts), heads.nodes(batch.nodes)
+    return hinge_of(heads.texts(batch.texts), heads, batch)
+
+
+def hinge_of(x: Tensor, heads: Heads, batch: Batch) -> Tensor:
+    """The mean over texts of the sum over their shortlists."""
+    nodes = heads.nodes(batch.nodes)
     scores = torch.einsum("id,ijd->ij", x, nodes[..., :-1]) + nodes[..., -1]
     return squared_hinge(scores, batch.hits, batch.there, batch.weights)
 
