@@ -322,6 +322,18 @@ def test_the_paper_s_numbers() -> None:
     assert DeRet.presets["paper"]["keywords"]["per_label"] == 0
 
 
+@pytest.mark.parametrize("cls", METHODS)
+def test_presets_say_how_often_documents_are_read(cls: type[Any]) -> None:
+    """The paper does not. What is asked for are passes of both parts, fewer over more than a million documents."""
+    names = ["eurlex-4k", "amazoncat-13k", "wiki10-31k", "wiki-500k"]  # table 1
+    assert list(cls.presets) == ["paper", *(f"paper:{name}" for name in names)]
+    for name in cls.presets:
+        made, epochs = config.build(cls, cls.preset(name)), 4 if name.endswith(("-13k", "-500k")) else 8
+        parts = [made.classify] if cls is Classifier else [made.classify, made.retrieve]
+        assert [(part.epochs, part.steps, part.batch_size) for part in parts] == [(epochs, None, 16)] * len(parts)
+        assert "epochs" in cls.preset(name)["classify"]
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -69,9 +69,11 @@ MOST_LABELS = 50  # of a document: hard negatives are looked for behind them
 class Classifier(Method):
     """An encoder and one linear classifier a seen label. Fit: epochs x (tokens + documents x labels x dim).
 
-    Deviations: of the presets. The paper does not say how many epochs, how many documents a batch, and how long texts
-    are read. Losses are sums over labels, not means; linear layers start as the identity, and the head as the labels'
-    frequencies.
+    Deviations:
+    - The paper does not say how many epochs, how many documents a batch, how long texts are read: in the presets 8 (on
+      AmazonCat-13K and Wiki-500K 4), 16 and 512 tokens. Nor does it say how rates change: they rise in the first tenth
+      of the steps and fall to 0 in a straight line. Gradients are cut to length 1.
+    - Losses are sums over labels, not means; linear layers start as the identity, the head as the labels' frequencies.
     """
 
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = CLASSIFIER
@@ -168,9 +170,14 @@ class Classifier(Method):
 class Depl(Classifier):
     """Score = sigmoid of the product of document and description. Fit: the SVM, the classifier, the dual encoder.
 
-    Deviations: those of `classifier`, and of the presets: keywords are taken whole, base forms are simplemma's, the
-    SVM has a squared hinge loss. Wiki-500K's clusters are those of the SVM's own tree, not X-Transformer's, and the
-    paper does not say how many; labels that are in none are found by the dual encoder.
+    Deviations: those of `classifier`.
+    - Keywords are taken whole, as long as name and keywords have at most 16 tokens. A given description is read beside
+      them, with up to 16 tokens more; the paper cuts all of it together.
+    - A label that nobody has used has alternative names in place of keywords, and is among the random negatives, too
+      (`unseen_negatives`); the paper says nothing of such labels.
+    - Base forms are simplemma's, not spaCy's; the SVM has a squared hinge loss.
+    - Wiki-500K's clusters are those of the SVM's own tree, not X-Transformer's, and the paper does not say how many;
+      labels that are in none are found by the dual encoder.
     """
 
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = DEPL
@@ -357,7 +364,8 @@ class Depl(Classifier):
 class DeplCls(Depl):
     """Score = the mean of two probabilities, of the retrieval and of a classifier, trained together.
 
-    Deviations: those of `depl`; a label that nobody has used has a probability of 0 in the classifier.
+    Deviations: those of `depl`.
+    - A label that nobody has used has a probability of 0 in the classifier.
     """
 
     traits = replace(Depl.traits, worth=None, reads_sentences=21)
