@@ -127,10 +127,8 @@ def test_deviations_say_what_they_refer_to(monkeypatch: pytest.MonkeyPatch) -> N
     assert LikeNear.deviations() == AsNear.deviations() == "- of a kind\n- Another\nover two lines."
     monkeypatch.setattr(sys.modules[__name__], "__doc__", "A file.\n\nDeviations:\n- of the file,\n  both\nCost: none.")
     assert InFile.deviations() == "- of the file,\n  both\n- And one more."
-    Plain = method("plain", "one whose file alone says it")(
-        type("Plain", (NearestNeighbours,), {"__module__": __name__})
-    )
-    assert Plain.deviations() == "- of the file,\n  both"
+    plain: Any = type("Plain", (NearestNeighbours,), {"__module__": __name__})  # its file alone says it
+    assert plain.deviations() == "- of the file,\n  both"
 
 
 @pytest.mark.parametrize("name", [cls.name for cls in method_classes()])
