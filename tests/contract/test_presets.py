@@ -119,14 +119,8 @@ def test_deviations_say_what_they_refer_to(monkeypatch: pytest.MonkeyPatch) -> N
     class AsNear(LikeNear):
         """Deviations: those of `like-near`."""
 
-    @method("in-file", "one that refers to its file")
-    class InFile(Near):
-        """Deviations: the file above.
-        - And one more."""
-
     assert LikeNear.deviations() == AsNear.deviations() == "- of a kind\n- Another\nover two lines."
     monkeypatch.setattr(sys.modules[__name__], "__doc__", "A file.\n\nDeviations:\n- of the file,\n  both\nCost: none.")
-    assert InFile.deviations() == "- of the file,\n  both\n- And one more."
     plain: Any = type("Plain", (NearestNeighbours,), {"__module__": __name__})  # its file alone says it
     assert plain.deviations() == "- of the file,\n  both"
 

@@ -106,7 +106,7 @@ class Described:
     @classmethod
     def deviations(cls) -> str:
         """From the paper, also with its preset: what follows "Deviations:" in the docstring of the class, of its file,
-        or of a parent. "those of `NAME`" (a parent) and "the file above" at its beginning become what stands there."""
+        or of a parent. "those of `NAME`", a parent, at its beginning become what stands there."""
         for one in cls.__mro__:
             written = one.__dict__.get("__doc__") or ""
             if "Deviations:" in written:
@@ -167,15 +167,11 @@ class Described:
 def _spelled_out(cls: type, written: str) -> str:
     """What a reader of the command line sees: no reference to another place at the beginning."""
     named = re.match(r"those of `([^`]+)`", written)
-    if named:
-        parents = (one for one in cls.__mro__[1:] if one.__dict__.get("name") == named[1])
-        parent = next(parents, None)
-        referred = parent.deviations() if parent is not None and issubclass(parent, Described) else ""
-    else:
-        named = re.match("the file above", written)
-        referred = _listed_in_file(cls)
-    if not named or not referred:
+    parents = (one for one in cls.__mro__[1:] if named and one.__dict__.get("name") == named[1])
+    parent = next(parents, None)
+    if named is None or parent is None or not issubclass(parent, Described):
         return written
+    referred = parent.deviations()
     rest = written[named.end() :].lstrip(" .,;:\n").removeprefix("and ")
     if not rest:
         return referred

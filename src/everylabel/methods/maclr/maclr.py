@@ -90,7 +90,7 @@ class Ict(Semantic):
     - A title is deleted from all of a text or from nothing of it, not sentence by sentence; a document without a title
       is not dropped, its first sentence stands for it.
     - A label is read by all of its texts, one at random in training, the nearest when ranking. In the data sets'
-      `lbl.json` these are title and content; the authors read titles only, as `fit --names-only` does.
+      `lbl.json` these are title and content; the authors read titles only (`fit --names-only`).
     - For few pairs the paper has eq. 2; with several labels a document it is eq. 3, which is eq. 2 where there is one.
       Labels that several documents of a batch share are one column, not one another's negatives.
     """
