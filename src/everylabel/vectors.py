@@ -57,8 +57,8 @@ def side_by_side(left: Csr, right: Csr) -> Csr:
     from everylabel import vector_kernels
 
     n_left = left.shape[1]
-    found = vector_kernels.side_by_side(_parts(left), _parts(right), n_left)
-    return csr_of(*found, (left.shape[0], n_left + right.shape[1]))
+    data, indices, indptr = vector_kernels.side_by_side(_parts(left), _parts(right), n_left)
+    return csr_of(data, indices, indptr, (left.shape[0], n_left + right.shape[1]))
 
 
 def mean_of_two(one: Csr, other: Csr, weight: Any) -> Csr:
