@@ -19,6 +19,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from simplemma import langdetect
+
 import everylabel
 from benchmarks.record import read_result, write_result
 from benchmarks.run.command import data_folder, data_parser, use_own_cache
@@ -30,7 +32,7 @@ from everylabel.metrics.ranking import by_document, evaluate, find_hits
 from everylabel.metrics.significance import paired_bootstrap
 from everylabel.text.language import language_or_any
 from everylabel.text.matching import MatchConfig
-from everylabel.workflow.languages import detect_language
+from everylabel.text.scripts import find_words
 
 NAME, COMMAND = "label-languages", "python -m benchmarks.run.label_languages"
 LANGUAGES = {"tibkat-de": ("de", "en"), "finna-fi": ("fi", "sv", "en")}  # of label texts; the documents' first
@@ -41,11 +43,12 @@ K = 100
 
 
 def language_of(text: str, languages: tuple[str, ...]) -> str:
-    """Of an alternative; the documents' own where that is open."""
-    scores = {one.language: one.score for one in detect_language(text, languages)}
+    """Of an alternative; the documents' own where that is open. By dictionaries: it is a word or two."""
+    words = " ".join(find_words(text))
+    shares = dict(langdetect(words, languages)) if words else {}
     own = languages[0]
-    best = max(languages, key=lambda code: scores[code])
-    return best if scores[best] >= scores[own] + LEAST_LEAD else own
+    best = max(languages, key=lambda code: shares.get(code, 0.0))
+    return best if shares.get(best, 0.0) >= shares.get(own, 0.0) + LEAST_LEAD else own
 
 
 def with_languages(labels: LabelSet, languages: tuple[str, ...]) -> tuple[list[Label], dict[str, int]]:

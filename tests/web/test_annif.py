@@ -127,6 +127,8 @@ def test_languages_are_told(client: TestClient) -> None:
     results = client.post("/v1/detect-language", json=asked).json()["results"]
     assert results[0]["language"] == "en"
     assert {one["language"] for one in results} == {"de", "en", None}
+    swedish = {"text": "Fartygen låg i hamnen och väntade på vind.", "languages": ["nb", "da", "sv"]}
+    assert client.post("/v1/detect-language", json=swedish).json()["results"][0]["language"] == "sv"
     problem(client.post("/v1/detect-language", json={"text": "x", "languages": []}), 400)
     problem(client.post("/v1/detect-language", json={"text": "x", "languages": ["klingon"]}), 400)
     problem(client.post("/v1/detect-language", json={"text": "x", "languages": ["en"] * 6}), 400)

@@ -117,3 +117,6 @@ def test_no_request_loads_a_dictionary(serve: Serve, fitted: Path, monkeypatch: 
     answer = client.post("/v1/projects/sample/suggest", data={"text": "qwrtzuiop Lotsenkanzlei, and a lifeboat"})
     assert answer.status_code == 200
     assert answer.json()["results"]
+    question = {"text": "Veneet odottavat tuulta", "languages": ["fi", "de", "tr", "pl", "ru"]}
+    told = client.post("/v1/detect-language", json=question)
+    assert told.json()["results"][0]["language"] == "fi"

@@ -1,6 +1,7 @@
 """Long work of requests, one after the other, beside the threads that all short work shares.
 
-A file may take half a minute, a dictionary a second: eight of them at once, and nobody else would have a thread.
+A file may take half a minute, the first question about a language half a second: eight of them at once, and nobody else
+would have a thread.
 """
 
 from __future__ import annotations
