@@ -6,7 +6,15 @@ from __future__ import annotations
 import pytest
 
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
-from everylabel.text.language import FUNCTION_WORDS, language_of, language_or_any, readings, unread
+from everylabel.text.language import (
+    FUNCTION_WORDS,
+    language_of,
+    language_of_sentence,
+    language_or_any,
+    readings,
+    told_languages,
+    unread,
+)
 
 LABELS = LabelSet.of([Label("f", "fish"), Label("t", "tax"), Label("m", "milk")])
 LANGUAGES = [
@@ -15,7 +23,7 @@ LANGUAGES = [
     ("fr", "Le conseil a décidé que les prix du lait et des fromages vont augmenter dans une année pour tous."),
     ("fi", "Neuvosto on päättänyt, että maidon hinta ei nouse ja se on hyvä, mutta myös juusto on kallista."),
     ("es", "El consejo ha decidido que los precios de la leche y del queso van a subir para los agricultores."),
-    ("en", "fisheries taxation agriculture milk butter cheese"),  # words alone: of a dictionary
+    ("en", "fisheries taxation agriculture milk butter cheese"),  # words alone
     ("sv", "Rådet har beslutat att priset på mjölk ska höjas för alla bönder som inte är med i unionen."),
     ("fi", "Kestävää kehitystä levitetään oppimisympäristöhankkeella Ympäristöopetus toi energiansäästöä koteihin"),
     ("el", "Το συμβούλιο της ένωσης αποφάσισε ότι η τιμή του γάλακτος θα αυξηθεί"),
@@ -86,3 +94,39 @@ def test_each_language_is_one_whose_base_forms_are_known() -> None:
     from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
 
     assert FUNCTION_WORDS.keys() <= set(SUPPORTED_LANGUAGES)  # `check_language` would load them all
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("nb", "Fiskerne solgte en båt til kommunen i fjor."),  # nearly all function words are Danish, too
+        ("da", "Fiskerne solgte en båd til kommunen sidste år."),
+        ("sv", "Fiskarna sålde en båt till kommunen i fjol."),
+        ("sk", "Rybári predali minulý rok svoju loď mestu."),
+        ("uk", "Рибалки торік продали свій човен місту."),
+        ("lt", "Žvejai pernai pardavė savo valtį miestui."),
+        ("el", "Οι ψαράδες πούλησαν τη βάρκα τους πέρυσι."),
+        ("none", "zxqv wrtp kljh bnmq"),
+        ("none", ""),
+    ],
+)
+def test_the_language_of_one_sentence(language: str, sentence: str) -> None:
+    assert language_of_sentence(sentence) == language
+    assert language in {*told_languages(), "none"}
+
+
+def test_latin_names_are_no_language_of_a_corpus() -> None:
+    names = ["Saccharomyces cerevisiae", "Escherichia coli", "Quercus robur", "Parus caeruleus", "Corvus corax"]
+    assert language_of(Dataset(Documents.of(names), LABELS)) == "none"
+
+
+def test_a_sentence_loads_no_dictionary(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take seconds, and servers read texts sentence by sentence."""
+    from simplemma.strategies.dictionaries import dictionary_factory
+
+    def loading(code: str) -> None:
+        raise AssertionError(f"the dictionary of {code} is loaded")
+
+    monkeypatch.setattr(dictionary_factory, "_load_dictionary_from_disk", loading)
+    dictionary_factory.DEFAULT_DICTIONARY_FACTORY._get_dictionary.cache_clear()
+    assert [language_of_sentence(text) for _, text in LANGUAGES] == [language for language, _ in LANGUAGES]

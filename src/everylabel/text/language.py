@@ -1,9 +1,10 @@
 # ruff: noqa: RUF001 (letters of other alphabets are what this is about)
-"""The languages of texts: by their script, their function words, and, where these are too few, by dictionaries.
+"""The languages of texts: by their script, their function words, and, where these are too few, by pieces of words.
 
 A corpus may be in several: those of a twentieth of its documents or a tenth of its label texts are told, the commonest
-of the documents first. Cost: some hundred documents, 20,000 label texts; a dictionary takes one to three seconds to
-load, so that at most four are asked, and only where function words leave a doubt.
+of the documents first. Cost: some hundred documents, 20,000 label texts. What function words leave in doubt is looked
+up in one table for all languages (identifier.py); a few words, which it cannot tell, in the English dictionary, which
+takes half a second to load. Sentences by themselves need no dictionary.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
+from everylabel.text.identifier import language_probabilities, names_of
 from everylabel.text.lemmas import pieces_of
 from everylabel.text.scripts import find_words, normal
 
@@ -20,12 +22,12 @@ if TYPE_CHECKING:
     from everylabel.data.dataset import Dataset
 
 LEAST_FUNCTION_WORDS = 0.05  # of all words
+LEAST_PROBABILITY = 0.5  # by pieces of words
 LEAST_KNOWN = 0.6  # of the words, in a dictionary
 LEAST_SHARE, LEAST_OF_LABELS = 0.05, 0.1  # of the documents and label texts whose language can be told: names of people
 # have function words of other languages
 LEAST_TEXTS = 5  # of a language beside the first one
 MOST_LANGUAGES = 3
-MOST_DICTIONARIES = 4
 SAMPLE, LABEL_SAMPLE = 200, 20_000
 FUNCTION_WORDS = {  # of languages whose base forms simplemma knows: the commonest that are theirs alone, or nearly
     "en": ["the", "of", "and", "to", "is", "for", "that", "with", "by", "are"],
@@ -51,11 +53,6 @@ FUNCTION_WORDS = {  # of languages whose base forms simplemma knows: the commone
     "ca": ["els", "amb", "les", "i", "per", "una", "del", "és", "que", "dels"],
     "id": ["yang", "dan", "di", "dengan", "untuk", "dari", "ini", "pada", "adalah", "dalam"],
 }
-LETTERS = {  # that texts of few languages have: whose dictionaries are worth asking
-    "ß": "de", "ü": "de hu tr et", "ä": "fi de sv et", "ö": "fi sv de hu", "å": "sv da nb", "ø": "da nb", "æ": "da nb",
-    "ñ": "es", "ã": "pt", "õ": "pt et", "ç": "fr pt tr", "é": "fr hu", "è": "fr it", "ł": "pl", "ř": "cs", "ő": "hu",
-    "ș": "ro", "ı": "tr", "ы": "ru", "ї": "uk", "ъ": "bg",
-}  # fmt: skip
 SCRIPTS = {  # of one language with a dictionary, or nearly: first and last letter
     "el": ("α", "ώ"), "he": ("א", "ת"), "hi": ("अ", "ह"), "ka": ("ა", "ჰ"), "hy": ("ա", "և"), "ml": ("അ", "ഹ"),
     "ar": ("ء", "ي"),
@@ -65,6 +62,7 @@ BY_CHARACTERS = {  # of `lemmas.CHARACTERS`; Japanese has Han characters, too
     "zh": ("一", "鿿"),
 }  # fmt: skip
 LEAST_KANA = 0.05  # of the letters of a Japanese text
+LATIN = "la"  # names of animals and plants, in corpora of any language
 PERSIAN = set("پچژگکی")
 
 
@@ -138,7 +136,29 @@ def language_of_texts(texts: Sequence[str]) -> str:
     best = max(FUNCTION_WORDS, key=lambda code: counts[code])
     if counts[best] >= LEAST_FUNCTION_WORDS * len(words) > 0:
         return best
-    return _by_script(words) or _by_dictionary(words, counts)
+    found = _by_script(words) or _by_pieces(words)
+    if found == "none" and _is_english(words):
+        return "en"
+    return "none" if found == LATIN else found
+
+
+def language_of_sentence(sentence: str) -> str:
+    """Of one alone, where a single function word says little; "none": it cannot be told. 0.05 milliseconds."""
+    words = sentence.lower().split()
+    return _by_script(words) or _by_pieces(words)
+
+
+def told_languages() -> list[str]:
+    """Those that a sentence can be told to be in: with a dictionary."""
+    return sorted(_names_by_code())
+
+
+@cache
+def _names_by_code() -> dict[str, tuple[str, ...]]:
+    """What the identifier calls them."""
+    from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
+
+    return {code: names for code in SUPPORTED_LANGUAGES if (names := names_of(code))}
 
 
 def _by_script(words: Sequence[str]) -> str:
@@ -149,18 +169,23 @@ def _by_script(words: Sequence[str]) -> str:
     return ""
 
 
-def _by_dictionary(words: Sequence[str], counts: Counter[str]) -> str:
-    """English, and those whose function words or letters there are."""
+def _by_pieces(words: Sequence[str]) -> str:
+    shares = language_probabilities(_beginning(words))
+    known = {code: sum(shares[name] for name in names) for code, names in _names_by_code().items()}
+    best = max(known, key=lambda code: known[code])
+    return best if known[best] >= LEAST_PROBABILITY else "none"
+
+
+def _is_english(words: Sequence[str]) -> bool:
+    """By a dictionary: "fish", "tax" and "milk" have too few pieces."""
     import simplemma
 
-    letters = Counter("".join(words)[:20_000])
-    for letter, codes in LETTERS.items():
-        counts.update(dict.fromkeys(codes.split(), letters[letter] // 5))
-    likely = [code for code, count in counts.most_common(MOST_DICTIONARIES - 1) if count > 0 and code != "en"]
-    text = " ".join(find_words(" ".join(words[:500])))
-    known = {code: simplemma.in_target_language(text, lang=code) for code in ("en", *likely)} if text else {}
-    best = max(known, key=lambda code: known[code], default="none")
-    return best if known.get(best, 0) >= LEAST_KNOWN else "none"
+    text = _beginning(words)
+    return bool(text) and simplemma.in_target_language(text, lang="en") >= LEAST_KNOWN
+
+
+def _beginning(words: Sequence[str]) -> str:
+    return " ".join(find_words(" ".join(words[:500])))
 
 
 def _beside(texts: Sequence[str], least_share: float) -> list[str]:

@@ -10,7 +10,7 @@ Transforms are values that can be written down, `first=2000`, for a command line
 
 They are applied in their order, `fields` first. What is read is then another text; where each piece of it comes from is
 kept, so that evidence is shown in the text as it was given (`Transformed.given_place`).
-Cost: O(characters); `language` looks at the words of each sentence, and at a dictionary where these are not enough.
+Cost: O(characters); `language` looks at the pieces of words of each sentence (text/identifier.py).
 """
 
 from __future__ import annotations
@@ -24,14 +24,13 @@ from typing import NamedTuple, Protocol, TypeAlias
 from everylabel.data.dataset import Dataset, Documents
 from everylabel.errors import ConfigError, DataError
 from everylabel.tagger.explain import Place
-from everylabel.text.language import FUNCTION_WORDS, SCRIPTS, language_of_texts
+from everylabel.text.language import language_of_sentence, told_languages
 from everylabel.text.scripts import find_words
 
 SEPARATOR = "\n"  # between fields, and between sentences that were not side by side
 LEAST_TEXT = 500  # characters: shorter texts are in one language
 LEAST_SENTENCE = 50
 LONGEST_WORD = 100  # characters: where there is no space for so long, a text is cut anywhere
-KNOWN = sorted({*FUNCTION_WORDS, *SCRIPTS, "fa"})  # languages that can be told
 _SENTENCE = re.compile(r".*?(?:[.!?\u3002](?=\s)|\n|$)\s*", re.S)
 
 
@@ -111,7 +110,7 @@ class InLanguage:
         """Whether it is in this language; None: it is too short to tell."""
         if len(sentence) < LEAST_SENTENCE or len(find_words(sentence)) < 3:
             return None
-        found = language_of_texts([sentence])
+        found = language_of_sentence(sentence)
         return None if found == "none" else found == self.code
 
 
@@ -141,9 +140,9 @@ def _transform(given: str) -> Transform:
             raise ConfigError(f"fields needs names of fields: fields=title,abstract; got {given!r}")
         return Fields(names)
     if name == "language":
-        if value not in KNOWN:
-            near = difflib.get_close_matches(value, KNOWN, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known are: {' '.join(KNOWN)}"
+        if value not in (known := told_languages()):
+            near = difflib.get_close_matches(value, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known are: {' '.join(known)}"
             raise ConfigError(f"language needs a language that can be told: language=de; got {given!r}; {hint}")
         return InLanguage(value)
     raise ConfigError(f"expected a transform first=N, fields=A,B or language=CODE; got {given!r}")
