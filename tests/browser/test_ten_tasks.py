@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.browser.conftest import TEXT, Open, Site
+from tests.browser.conftest import PATIENCE, TEXT, Open, Site
 from tests.browser.test_tagging import LIFEBOATS, names
 from tests.data.documents import pdf
 
@@ -197,6 +198,30 @@ def test_a_task_takes_as_many_clicks_and_keys_as_the_page_says(open_page: Open, 
     _, here, annif, finto = ROWS[number]
     assert hand.n == int(here)
     assert int(here) <= min(int(annif), int(finto))
+
+
+def test_the_first_text_is_saved_in_less_than_a_minute(open_page: Open) -> None:
+    """By a person who reads every word and knows no key; the page's own time is measured, and a person's estimated."""
+    page = open_page(permissions=["clipboard-read", "clipboard-write"])
+    page.wait_for_selector(".examples button")
+    words = set(page.inner_text("main").split())
+    clipboard(page, TEXT)
+    hand, began = Hand(page), time.monotonic()
+    hand.keys("Control+v")
+    suggested(page)
+    n_suggestions = page.locator(".suggestion").count()
+    words |= set(page.inner_text(".suggestions").split())  # "Accept" stands at each, and is read once
+    for place in range(3):
+        hand.click(f".suggestion >> nth={place} >> .accept")
+    hand.click("button[data-f=save]")
+    expect(page.locator("#said")).to_contain_text("Saved")
+    waited = time.monotonic() - began
+    assert f"*Save*: {hand.n} clicks and keys" in PAGE
+    key, point, decide = 0.28, 1.1, 1.35
+    decisions = 2 + n_suggestions  # to paste, to save, and about each of them
+    person = hand.n * key + (hand.n - 1) * point + decisions * decide + len(words) * 60 / 238
+    assert person < 60
+    assert waited < PATIENCE / 1000  # of a machine that does other things
 
 
 def test_the_page_has_ten_tasks() -> None:
