@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -363,10 +364,11 @@ def test_labels_by_their_names_alone(run: Run, data: Path, tmp_path: Path) -> No
         {"id": "sea", "name": "ocean", "alternatives": ["saltwater"], "description": "brine"},
         *({"id": name, "name": name} for name in ("rail", "sky", "new")),
     ]
-    (data / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    own = Path(shutil.copytree(data, tmp_path / "data"))
+    (own / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     found = []
     for arguments in ([], ["--names-only"]):
-        result = run("fit", data, "--method", "tfidf", *arguments, "-o", tmp_path / "model")
+        result = run("fit", own, "--method", "tfidf", *arguments, "-o", tmp_path / "model")
         assert result.exit_code == 0, result.output
         model = everylabel.load(tmp_path / "model")
         found.append(

@@ -200,15 +200,18 @@ def test_requests_in_flight_are_answered_when_the_server_stops(fitted: Path, tmp
 
 @pytest.mark.parametrize("target", [SUGGEST, "/api/models/sample/tag", "/api/text"])
 def test_who_goes_away_in_the_middle_of_a_body_is_no_error(
-    address: tuple[str, int], target: str, caplog: pytest.LogCaptureFixture
+    fitted: Path, tmp_path: Path, target: str, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """By a server that waits longer for a body than any machine is busy."""
+    app = create_app([Project(id="sample", model=fitted)], Settings(state=tmp_path, body_seconds=60))
     kind = "multipart/form-data; boundary=x" if target == "/api/text" else "application/json"
     head = f"POST {target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\nContent-Type: {kind}\r\n\r\n"
-    with caplog.at_level(logging.INFO):
-        with socket.create_connection(address, timeout=10) as connection:
+    with caplog.at_level(logging.INFO), listening(app) as found:
+        host, _, port = found.removeprefix("http://").partition(":")
+        with socket.create_connection((host, int(port)), timeout=30) as connection:
             connection.sendall(head.encode() + b"--x")
             time.sleep(0.1)
-        until = time.monotonic() + 10
+        until = time.monotonic() + 30
         while f"POST {target}" not in caplog.text and time.monotonic() < until:
             time.sleep(0.01)
     assert f"POST {target} 400" in caplog.text
