@@ -213,6 +213,48 @@ def test_incomplete_decisions_teach_the_blend_alone(
     assert not np.array_equal(new.blend_.trees.values, old.blend_.trees.values)
 
 
+@pytest.mark.parametrize(("n_labels", "complete"), [(0, True), (0, False), (9, False), (9, True)])
+def test_what_was_rejected_is_learned_as_wrong(
+    sqlite_store: DecisionStore, versions: Versions, decide: Decide, corpus: Any, n_labels: int, complete: bool
+) -> None:
+    """Beside the same decisions without what was rejected: other documents get labels with less probability, also where
+    a person found none right. Of a complete decision with labels all else is wrong, too: what was rejected weighs more.
+    """
+    first = versions.load(0)
+
+    def after(rejects: bool) -> Any:
+        project = f"rejects {rejects}"
+        for one in (one for one in decide(0, 60, complete=complete) if not one.held_out):
+            shown = first.rank([f"{one.title}\n{one.text}"], 10).ids[0]
+            ids = [first.labels_[int(at)].id for at in shown]
+            wrong = tuple(label for label in ids if rejects and label not in one.labels)
+            sqlite_store.add(project, replace(one, accepted=one.labels[:n_labels], added=(), rejected=wrong))
+        own = Versions(versions.folder.parent / project, versions.path_of(0))
+        learn_waiting(sqlite_store, own, project, least=1)
+        return own.load(own.current[0])
+
+    models = after(True), after(False)
+    rejecting, plain = (model.rank(corpus.test.documents, 10).scores.mean() for model in models)
+    if n_labels and complete:
+        assert not np.array_equal(models[0].blend_.trees.values, models[1].blend_.trees.values)
+    else:
+        assert rejecting < plain - 0.05
+
+
+def test_a_document_without_a_right_label_is_no_neighbour(
+    sqlite_store: DecisionStore, versions: Versions, decide: Decide
+) -> None:
+    wrong = versions.load(0).labels_[5].id
+    (one,) = [one for one in decide(0, 20) if not one.held_out][:1]
+    add(sqlite_store, [replace(one, accepted=(), added=(), rejected=(wrong,))])
+    outcome = learn_waiting(sqlite_store, versions, "p", least=1)
+    assert outcome is not None
+    assert (outcome.taken, outcome.learned) == (True, (1,))
+    old, new = versions.load(0), versions.load(1)
+    assert new.learned_ == 0
+    assert new.experts_["knn"].pairs_.shape == old.experts_["knn"].pairs_.shape
+
+
 def test_only_a_tagger_learns(sqlite_store: DecisionStore, corpus: Any, tmp_path: Any, decide: Decide) -> None:
     Popularity().fit(corpus.train).save(tmp_path / "popular")
     add(sqlite_store, decide(0, 3))

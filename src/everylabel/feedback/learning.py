@@ -166,10 +166,11 @@ class _Learning:
     def _next(self, model: Tagger, decisions: Sequence[Decision], run: Run) -> Tagger:
         decisions = _last_of_each(decisions)
         self.unknown_labels += sum(len(one.labels) - len(_known(model, one)) for one in decisions)
-        useful = [one for one in decisions if _known(model, one) or (one.rejected and not one.complete)]
+        useful = [one for one in decisions if _known(model, one) or one.rejected]
         for first in run.steps("learning", range(0, len(useful), AT_ONCE)):
             part = useful[first : first + AT_ONCE]
-            complete = [one.complete for one in part]
+            # none of its labels known: what was rejected teaches the blend, but no neighbour is without labels
+            complete = [one.complete and bool(_known(model, one)) for one in part]
             model, learned = model.with_pairs(as_dataset(model, part), [one.rejected for one in part], complete)
             self.refit_due = learned.refit_due
         return model

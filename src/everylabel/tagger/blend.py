@@ -78,7 +78,8 @@ class Blend:
         more = replace(self, n_documents=n_documents)
         weights = new.weights
         known = np.ones(len(new.hits), np.bool_) if weights is None else weights > 0
-        if self.trees is None or not (new.hits & known).any():
+        is_said = new.hits.any() if weights is None else known.any()  # what a person rejected is said, too
+        if self.trees is None or not is_said:
             return more
         kept = max(0.5, 1 - new.table.n_documents / n_documents)
         columns, hits = (new.table.columns, new.hits) if known.all() else (new.table.columns[known], new.hits[known])
