@@ -25,7 +25,7 @@ TELLS = re.compile(r"page +(http://127\.0\.0\.1:\d+)/\n")
 
 
 @contextmanager
-def serving(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
+def serving(*arguments: object, seconds: float = 90) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
     """The process, the address that it prints, and all that it prints before it listens."""
     process = subprocess.Popen(
         [*COMMAND, *map(str, arguments), "--port", "0"],
@@ -36,7 +36,7 @@ def serving(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], str, st
     )
     assert process.stdout is not None
     try:
-        ready, _, _ = select.select([process.stdout], [], [], 90)
+        ready, _, _ = select.select([process.stdout], [], [], seconds)
         assert ready, "it says nothing"
         said = ""
         while "projects  " not in said and (line := process.stdout.readline()):
@@ -146,6 +146,9 @@ def test_keys_are_made_listed_and_taken_back(run: Run, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_from_nothing_to_an_address(tmp_path: Path) -> None:
-    with serving("--demo", "--state", tmp_path / "state", "--quiet") as (_, address, _):
+    with serving("--demo", "--state", tmp_path / "state", "--quiet", seconds=500) as (_, address, _):
         found = ask(f"{address}/api/models/demo/tag", {"text": "the lifeboat and the wreck", "k": 3})
         assert found["documents"][0]["labels"]
+        details = ask(f"{address}/api/models/demo")
+        assert len(details["examples"]) == 3
+        assert details["has_report"]

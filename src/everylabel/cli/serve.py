@@ -22,6 +22,9 @@ from everylabel.errors import ConfigError
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from everylabel.data import Dataset
+    from everylabel.methods.base import Method
+    from everylabel.run import Run
     from everylabel.web.projects import Project
     from everylabel.web.settings import Settings
 
@@ -122,7 +125,7 @@ def serve(
         projects = distinct([*configured.projects, *projects_of(models or [])])
         if configured.left_out and not quiet:
             note(f"no model is named for: {', '.join(configured.left_out)}; --model PROJECT=MODEL serves one")
-        projects += [_demo(folder, quiet)] if demo else []
+        projects += [_demo(settings, quiet)] if demo else []
         if not projects:
             raise ConfigError("there is nothing to serve; give a MODEL, --config FILE, or --demo")
         _log(quiet)
@@ -181,21 +184,23 @@ def _tell(host: str, port: int, projects: list[Project], *, has_keys: bool) -> N
         note("no keys: only this machine is served (everylabel keys add FILE, then --keys FILE, for others)")
 
 
-def _demo(state: Path, quiet: bool) -> Project:
-    """The sample's tagger, fitted into the state folder the first time."""
+def _demo(settings: Settings, quiet: bool) -> Project:
+    """The sample's tagger, fitted into the state folder the first time, with a report for the page about it."""
     from everylabel.web.projects import Project
     from everylabel.workflow.demo import example_texts
 
-    path = state / "models" / DEMO
+    path = settings.state / "models" / DEMO
     if not (path / "manifest.json").is_file():
         from everylabel.tagger.tagger import Tagger
         from everylabel.workflow.demo import sample_splits
 
         if not quiet:
             note("fitting the embedded sample, once: a minute or two")
-        train, dev, _ = sample_splits()
+        train, dev, test = sample_splits()
         with progress(quiet) as run:
-            Tagger().fit(train, dev, run=run).save(path)
+            tagger = Tagger().fit(train, dev, run=run)
+            _report(tagger, test, settings.report_of(DEMO), run)
+            tagger.save(path)
     return Project(
         id=DEMO,
         model=path,
@@ -204,6 +209,19 @@ def _demo(state: Path, quiet: bool) -> Project:
         allow_learn=True,
         examples=example_texts(),
     )
+
+
+def _report(tagger: Method, test: Dataset, output: Path, run: Run) -> None:
+    from everylabel.workflow.report import LearningCurve, ready_to_report, report, write_report
+
+    output.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        ready_to_report(output)
+    except ConfigError as error:  # no matplotlib: there are no pictures, and all else works
+        note(f"no report: {error}")
+        return
+    curve = LearningCurve([], "Left out, for the demo to begin soon.")
+    write_report(report(tagger, test, curve=curve, run=run), output)
 
 
 def _state_folder() -> Path:

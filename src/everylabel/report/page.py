@@ -98,7 +98,7 @@ def render(report: Report) -> str:
         report.title,
         tag("header", tag("h1", report.title), facts(report.about.items()), *map(_remark, report.remarks)),
         tag("nav", *(tag("a", title, href=f"#{anchor}") for anchor, title in SECTIONS.items())),
-        *(section(anchor, title, *content[anchor]) for anchor, title in SECTIONS.items()),
+        tag("main", *(section(anchor, title, *content[anchor]) for anchor, title in SECTIONS.items())),
         tag("footer", facts(report.footer.items())),
     )
 
@@ -119,7 +119,7 @@ def _results(report: Report) -> list[Html]:
         _remark(f"{MEANING}{unseen} Bold: the best of a column."),
         tag("h3", "Better by more than chance?"),
         *differences(report.others),
-        tag("h3", "By band"),
+        tag("h3", "By band", id="by-band"),  # web/static/report.js reads the table below it
         *_by_band(report),
     ]
 

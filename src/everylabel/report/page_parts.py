@@ -57,7 +57,7 @@ def facts(pairs: Iterable[tuple[str, object]]) -> Html:
 def figure(svg: str, description: str, caption: object = "") -> Html:
     """A picture that `plots.inline_svg` made."""
     picture = Html(svg.replace("<svg ", f'<svg role="img" aria-label="{safe(description)}" ', 1))
-    return tag("figure", tag("div", picture, class_="wide"), tag("figcaption", caption) if caption else "")
+    return tag("figure", tag("div", picture, class_="wide", tabindex=0), tag("figcaption", caption) if caption else "")
 
 
 def table(
@@ -72,16 +72,22 @@ def table(
 
     `groups` is a row above the columns: what stands over how many of them. `first_strong` marks the first row.
     """
-    above = [tag("th", name, colspan=n, scope="colgroup", class_="group") for name, n in groups]
+    above = [
+        tag("th", name, colspan=n, scope="colgroup", class_="group") if name else tag("td", colspan=n)
+        for name, n in groups
+    ]
     sides = ["word" if i < words else "number" for i in range(len(columns))]
-    heads = [tag("th", column, scope="col", class_=side) for column, side in zip(columns, sides, strict=True)]
+    heads = [
+        tag("th", column, scope="col", class_=side) if column else tag("td")
+        for column, side in zip(columns, sides, strict=True)
+    ]
     body = []
     for i, row in enumerate(rows):
         first, *rest = zip(row, sides, strict=True)
         cells = [tag("th", first[0], scope="row", class_=first[1]), *(tag("td", v, class_=s) for v, s in rest)]
         body.append(tag("tr", *cells, class_="own" if first_strong and i == 0 else None))
     head = tag("thead", tag("tr", *above) if above else "", tag("tr", *heads))
-    return tag("div", tag("table", head, tag("tbody", *body)), class_="wide")
+    return tag("div", tag("table", head, tag("tbody", *body)), class_="wide", tabindex=0)  # keys can scroll it
 
 
 def is_page(begin: bytes) -> bool:

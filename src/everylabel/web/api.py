@@ -15,7 +15,6 @@ from everylabel.web.access import needs
 from everylabel.web.annif import detect
 from everylabel.web.annif_models import LanguageQuestion, LanguageScores
 from everylabel.web.api_decisions import router as decisions
-from everylabel.web.api_jobs import report_file
 from everylabel.web.api_jobs import router as jobs
 from everylabel.web.api_labels import router as labels
 from everylabel.web.api_records import file_body, sent_file
@@ -102,7 +101,7 @@ def model(serving: ServingOf, server: ServerOf) -> shapes.ModelDetails:
         versions=serving.versions.history(),
         learned=tagger.learned_ if tagger else 0,
         refit_due=refit_due(tagger) if tagger else "",
-        has_report=report_file(server, serving).is_file(),
+        has_report=server.settings.report_of(serving.project.id).is_file(),
         examples=list(serving.project.examples),
         decisions=counts,
     )

@@ -72,7 +72,7 @@ def cancel(server: ServerOf, job_id: JobId) -> shapes.JobInfo:
 )
 def report(serving: ServingOf, server: ServerOf) -> FileResponse:
     """The page that the last job of the kind report has written."""
-    file = report_file(server, serving)
+    file = server.settings.report_of(serving.project.id)
     if not file.is_file():
         raise Problem(404, "there is no report yet; begin a job of the kind report", "Report not found")
     return FileResponse(file, media_type="text/html", headers={"Content-Security-Policy": REPORT_CSP})
@@ -98,7 +98,8 @@ def _arguments(server: Server, asked: shapes.JobRequest) -> list[str]:
         return _refit(server, serving, asked)
     split = [f"--split={asked.split}"] if asked.split else []
     found = [str(serving.current.path), str(_data(server, asked.data)), *split]
-    return [*found, "--json"] if asked.kind == "evaluate" else [*found, "-o", str(report_file(server, serving))]
+    output = server.settings.report_of(serving.project.id)
+    return [*found, "--json"] if asked.kind == "evaluate" else [*found, "-o", str(output)]
 
 
 def _refit(server: Server, serving: Serving, asked: shapes.JobRequest) -> list[str]:
@@ -125,10 +126,6 @@ def _destination(server: Server, name: str) -> FilePath:
     if not ID.fullmatch(name):
         raise Problem(400, "project: expected a name of letters, digits, '.', '_' and '-'")
     return server.settings.state / "models" / name
-
-
-def report_file(server: Server, serving: Serving) -> FilePath:
-    return server.settings.state / "reports" / f"{serving.project.id}.html"
 
 
 def _info(job: Job) -> shapes.JobInfo:

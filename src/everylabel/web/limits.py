@@ -22,8 +22,8 @@ UPLOAD = re.compile(r"/api/(text|records|models/[^/]+/records)")
 ENVELOPE = 10_000  # bytes of a form around a file
 CLOSE = {"Connection": "close"}
 CSP = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
-    "base-uri 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 HEADERS = {
     "Content-Security-Policy": CSP,

@@ -38,3 +38,7 @@ class Settings:
     @property
     def store_url(self) -> str:
         return self.store or f"sqlite:///{(self.state / 'decisions.db').absolute()}"
+
+    def report_of(self, project_id: str) -> Path:
+        """Where a report about a project's model is, if there is one."""
+        return self.state / "reports" / f"{project_id}.html"

@@ -1,5 +1,5 @@
 // A page about the model: what it knows, what it learned from people, how it was made, and what became of it.
-import { ask, keyOf } from "./api.js"; // a link cannot send a key
+import { ask } from "./api.js";
 import { el, fill, say } from "./dom.js";
 import { modelPath, session } from "./session.js";
 import { t, when } from "./words.js";
@@ -13,11 +13,22 @@ export async function modelView(main) {
     const details = await ask(modelPath());
     session.details = details;
     const learning = await optional("/learn");
-    fill(body, ...shown(details, learning, () => modelView(main)));
+    const report = el("div");
+    fill(body, ...shown(details, learning, report, () => modelView(main)));
+    if (details.has_report) await showReport(report);
   } catch (error) {
     fill(body, el("p", { className: "problem", role: "alert" }, error.message || t("away")));
   }
   body.setAttribute("aria-busy", "false");
+}
+
+async function showReport(part) {
+  try {
+    const { reportPart } = await import("./report.js"); // the first view does not wait for it
+    fill(part, ...(await reportPart(table)));
+  } catch (error) {
+    fill(part, el("p", { className: "problem" }, error.message || t("away")));
+  }
 }
 
 // What a key may not see, or a database that is away, is left out.
@@ -35,7 +46,7 @@ const table = (caption, head, rows) =>
       head ? el("thead", {}, el("tr", {}, head.map((one) => el("th", { scope: "col" }, one)))) : null,
       el("tbody", {}, rows.map(([first, ...rest]) => el("tr", {}, el("th", { scope: "row" }, first), rest.map((one) => el("td", {}, one)))))));
 
-function shown(details, learning, again) {
+function shown(details, learning, report, again) {
   const number = (value) => t("number", { value });
   const facts = [
     [t("model.name"), details.name],
@@ -53,7 +64,7 @@ function shown(details, learning, again) {
     table(t("model.facts"), null, facts),
     counts ? table(t("model.decisions"), null, counts) : el("p", { className: "quiet" }, t("model.no.store")),
     learning ? learningPart(details, learning, again) : null,
-    details.has_report && !keyOf() ? el("p", {}, el("a", { href: `api/${modelPath("/report")}` }, t("model.report"))) : null,
+    report,
     details.plan.length ? [el("h3", {}, t("model.plan")), el("pre", { tabIndex: 0 }, details.plan.join("\n"))] : null,
     details.history.length ? table(t("model.history"), [t("when"), t("what"), t("about")], details.history.map(event)) : null,
     details.versions.length ? table(t("model.versions"), [t("when"), t("what"), t("about")], details.versions.map(event)) : null,
