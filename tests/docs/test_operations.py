@@ -117,6 +117,8 @@ def test_the_container_starts_the_server_as_nobody_in_particular() -> None:
 def test_the_unit_starts_the_server() -> None:
     (start,) = re.findall(r"^ExecStart=/opt/everylabel/bin/everylabel (.*)$", UNIT.read_text(), re.MULTILINE)
     check_command(shlex.split(start))
+    (user,) = re.findall(r"^User=(\w+)$", UNIT.read_text(), re.MULTILINE)
+    assert f"runuser -u {user} -- /opt/everylabel/bin/everylabel keys add" in PAGE  # else it could not read its keys
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")

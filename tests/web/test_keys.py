@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,18 @@ def test_the_file_has_hashes_alone_and_is_for_its_owner(tmp_path: Path) -> None:
             add_key(file, name, scopes)
     with pytest.raises(ConfigError, match="no key named 'eve'"):
         remove_key(file, "eve")
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can give a file away")
+def test_root_changes_keys_and_the_file_stays_its_owners(tmp_path: Path) -> None:
+    """A server that runs as that user reads it without a restart."""
+    file = tmp_path / "keys.json"
+    add_key(file, "ada", ["read"])
+    os.chown(file, 12_345, 12_345)
+    add_key(file, "bob", ["read"])
+    remove_key(file, "ada")
+    found = file.stat()
+    assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (12_345, 12_345, 0o600)
 
 
 def test_scopes(fitted: Path, serve: Serve, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import base64
 import hashlib
 import hmac
 import json
+import os
 import secrets
 import threading
 import time
@@ -173,4 +174,6 @@ def _write(file: Path, keys: Sequence[Key]) -> None:
     content: dict[str, Any] = {"keys": [asdict(key) for key in keys]}
     with replaced(file) as partial:
         partial.touch(0o600)
+        if file.exists() and os.name == "posix" and os.geteuid() == 0:  # the server that reads it need not be root
+            os.chown(partial, file.stat().st_uid, file.stat().st_gid)
         partial.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
