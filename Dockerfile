@@ -11,6 +11,8 @@ RUN python -m venv /opt/everylabel \
     && /opt/everylabel/bin/pip install --no-cache-dir -c constraints.txt ".[server,postgres,skos,files,catalogue]"
 
 FROM python:3.12-slim
+# Of no version: the base image's Debian has one, with its repairs.
+# hadolint ignore=DL3008
 RUN apt-get update && apt-get install -y --no-install-recommends libgomp1 && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --home-dir /state --shell /usr/sbin/nologin everylabel \
     && install -d -o everylabel -g everylabel -m 0750 /state

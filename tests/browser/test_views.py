@@ -149,6 +149,16 @@ def test_the_page_about_the_model_tells_what_was_saved_and_learns_it(page: Page)
     expect(page.locator("#said")).to_have_text("Learning is over.", timeout=60_000)
 
 
+def test_what_the_last_evaluation_has_measured_is_told(page: Page) -> None:
+    bands = {"head": {"F1@5": 0.5, "R@10": 0.912, "R@100": 1.0}, "unseen": {"F1@5": None, "R@10": 0.25, "R@100": 0.5}}
+    at = "2026-01-02T03:04:05+00:00"
+    results = {"at": at, "data": "harbour", "split": "test", "documents": 40, "values": {}, "bands": bands}
+    page.route("**/api/models/sample", lambda route: route.fulfill(json=route.fetch().json() | {"results": results}))
+    to_model(page)
+    rows = page.locator("table:has(caption:text('Results by band')) tbody tr")
+    expect(rows).to_have_text(["often used50%91%100%", "not used yet-25%50%"])
+
+
 def exported(page: Page, kind: str) -> str:
     page.select_option("#format", kind)
     return page.input_value("#preview")

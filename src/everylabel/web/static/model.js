@@ -2,8 +2,9 @@
 import { ask } from "./api.js";
 import { el, fill, say } from "./dom.js";
 import { modelPath, session } from "./session.js";
-import { t, when } from "./words.js";
+import { percent, t, when } from "./words.js";
 
+const BANDS = ["head", "middle", "tail", "unseen"];
 const LOOK = 1500; // ms between two looks at a learning
 
 export async function modelView(main) {
@@ -64,11 +65,25 @@ function shown(details, learning, report, again) {
     table(t("model.facts"), null, facts),
     counts ? table(t("model.decisions"), null, counts) : el("p", { className: "quiet" }, t("model.no.store")),
     learning ? learningPart(details, learning, again) : null,
+    details.results && !details.has_report ? measured(details.results) : null,
     report,
     details.plan.length ? [el("h3", {}, t("model.plan")), el("pre", { tabIndex: 0 }, details.plan.join("\n"))] : null,
     details.history.length ? table(t("model.history"), [t("when"), t("what"), t("about")], details.history.map(event)) : null,
     details.versions.length ? table(t("model.versions"), [t("when"), t("what"), t("about")], details.versions.map(event)) : null,
   ].flat();
+}
+
+// By the last evaluation; a report says the same, and more.
+function measured({ at, data, split, documents, bands }) {
+  const shown = ["F1@5", "R@10", "R@100"];
+  const cell = (value) => (typeof value === "number" ? percent(value) : "-");
+  const rows = BANDS.filter((band) => band in bands).map((band) => [t(`band.${band}`), ...shown.map((name) => cell(bands[band][name]))]);
+  return [
+    el("h3", {}, t("report.title")),
+    el("p", { className: "quiet" }, el("bdi", {}, `${data}, ${split}`), ` · ${t("used", { n: documents })} · ${when(at)}`),
+    table(t("report.bands"), [t("report.band"), ...shown], rows),
+    el("p", { className: "quiet" }, t("report.bands.why")),
+  ];
 }
 
 function event({ when: at, at: also, what, change, version, ...rest }) {
