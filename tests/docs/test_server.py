@@ -41,7 +41,7 @@ def sent(client: TestClient, command: str) -> Any:
             method = next(words)
         elif word == "-F":
             name, _, value = next(words).partition("=")
-            files[name] = (value, mrc(1) if value.endswith(".mrc") else b"a text") if value[:1] == "@" else value
+            files[name] = (value[1:], mrc(1) if value.endswith(".mrc") else b"a text") if value[:1] == "@" else value
         elif word == "-o":
             next(words)
         else:

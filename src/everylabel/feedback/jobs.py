@@ -90,6 +90,13 @@ class Jobs:
         with self._database.reading() as connection:
             return [_job(row) for row in connection.execute(sql.select(jobs).order_by(jobs.c.id.desc()).limit(limit))]
 
+    def last_done(self, kind: Kind, first: str) -> Job | None:
+        """The latest job of this kind, and with this first argument, that has done its work."""
+        wanted = sql.select(jobs.c.id, jobs.c.arguments).where(jobs.c.kind == kind, jobs.c.state == "done")
+        with self._database.reading() as connection:
+            found = connection.execute(wanted.order_by(jobs.c.id.desc())).all()
+        return next((self.get(one.id) for one in found if one.arguments[:1] == [first]), None)
+
     def cancel(self, job_id: int) -> Job:
         """One that waits never runs; one that runs is told to end, and ended if it does not. One that is over stays."""
         if self._change(job_id, "queued", state="cancelled", ended=now()):

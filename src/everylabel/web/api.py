@@ -3,6 +3,7 @@ this kind have the rest."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import fields
 
 from fastapi import APIRouter, FastAPI, Request, Response
@@ -14,6 +15,7 @@ from everylabel.web import api_models as shapes
 from everylabel.web.access import needs
 from everylabel.web.annif import detect
 from everylabel.web.annif_models import LanguageQuestion, LanguageScores
+from everylabel.web.api_data import router as data
 from everylabel.web.api_decisions import router as decisions
 from everylabel.web.api_jobs import router as jobs
 from everylabel.web.api_labels import router as labels
@@ -21,6 +23,7 @@ from everylabel.web.api_records import file_body, sent_file
 from everylabel.web.api_records import router as records
 from everylabel.web.bodies import read_json
 from everylabel.web.documents import describe, json_body, problems
+from everylabel.web.measured import results_of
 from everylabel.web.problems import Problem, add_handlers
 from everylabel.web.quick import QuickRoute, as_json
 from everylabel.web.server import Server, ServerOf, ServingOf
@@ -50,7 +53,7 @@ def api_app(server: Server) -> FastAPI:
     )
     app.state.server, app.state.guard = server, server.guard
     add_handlers(app)
-    for part in (router, labels, decisions, jobs, records):
+    for part in (router, labels, decisions, jobs, data, records):
         app.include_router(part)
     bodies = (
         shapes.TagRequest,
@@ -89,10 +92,11 @@ def model(serving: ServingOf, server: ServerOf) -> shapes.ModelDetails:
     loaded = serving.current
     own = loaded.model
     tagger = own if is_tagger(own) else None
-    try:
+    counts: dict[str, int] | None = None
+    results: shapes.Results | None = None
+    with suppress(StoreError):
         counts = server.feedback.store.counts(serving.project.id)
-    except StoreError:
-        counts = None
+        results = results_of(server.feedback.jobs, loaded)
     return shapes.ModelDetails(
         **_info(server, serving).model_dump(),
         path=str(loaded.path),
@@ -102,6 +106,7 @@ def model(serving: ServingOf, server: ServerOf) -> shapes.ModelDetails:
         learned=tagger.learned_ if tagger else 0,
         refit_due=refit_due(tagger) if tagger else "",
         has_report=server.settings.report_of(serving.project.id).is_file(),
+        results=results,
         examples=list(serving.project.examples),
         decisions=counts,
     )

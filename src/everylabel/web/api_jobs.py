@@ -1,7 +1,7 @@
 """Long work as jobs: fit, refit, evaluate, report; each a process of its own (feedback/jobs.py), one at a time.
 
-A request names a project and a data set, never a path: data sets are those of the server's folder of them, and what a
-job writes goes to a project's model folder or below the state folder.
+A request names a project and a data set, never a path: data sets are those of the server's folder of them, and those
+that were sent (api_data.py); what a job writes goes to a project's model folder or below the state folder.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pydantic import TypeAdapter
 from everylabel.feedback.jobs import Job
 from everylabel.web import api_models as shapes
 from everylabel.web.access import needs
+from everylabel.web.api_data import path_of
 from everylabel.web.bodies import read_json
 from everylabel.web.documents import json_body, problems
 from everylabel.web.problems import Problem
@@ -90,14 +91,14 @@ def _arguments(server: Server, asked: shapes.JobRequest) -> list[str]:
     if asked.kind == "fit":
         options = [f"--method={asked.method}"] if asked.method else []
         options += [f"--budget={asked.budget}"] if asked.budget else []
-        return [str(_data(server, asked.data)), "-o", str(_destination(server, asked.project)), *options]
+        return [str(path_of(server.settings, asked.data)), "-o", str(_destination(server, asked.project)), *options]
     serving = server.servings.get(asked.project)
     if serving is None:
         raise Problem(404, f"Project '{asked.project}' not found", "Project not found")
     if asked.kind == "refit":
         return _refit(server, serving, asked)
     split = [f"--split={asked.split}"] if asked.split else []
-    found = [str(serving.current.path), str(_data(server, asked.data)), *split]
+    found = [str(serving.current.path), str(path_of(server.settings, asked.data)), *split]
     output = server.settings.report_of(serving.project.id)
     return [*found, "--json"] if asked.kind == "evaluate" else [*found, "-o", str(output)]
 
@@ -106,17 +107,8 @@ def _refit(server: Server, serving: Serving, asked: shapes.JobRequest) -> list[s
     """Written to the folder that the project began with: it is served when it is done."""
     decisions = ["--decisions", server.settings.store_url, "--project", serving.project.id]
     split = [f"--split={asked.split}"] if asked.split else []
-    data = str(_data(server, asked.data))
+    data = str(path_of(server.settings, asked.data))
     return [str(serving.current.path), data, "-o", str(serving.project.model), *decisions, *split]
-
-
-def _data(server: Server, name: str) -> FilePath:
-    root = server.settings.data
-    if root is None:
-        raise Problem(403, "this server has no folder of data sets; start it with --data FOLDER")
-    if not ID.fullmatch(name) or not (root / name).exists():
-        raise Problem(400, f"data: there is no data set {name[:80]!r} in the folder of data sets")
-    return root / name
 
 
 def _destination(server: Server, name: str) -> FilePath:

@@ -112,6 +112,17 @@ class ModelInfo(BaseModel):
     allow_learn: bool
 
 
+class Results(BaseModel):
+    """What a job of the kind evaluate has measured: fractions; null: nothing to measure it by."""
+
+    at: str
+    data: str
+    split: str
+    documents: int
+    values: dict[str, float | None]
+    bands: dict[str, dict[str, float | None]] = Field(description="Frequent, tail and unseen labels, and all of them.")
+
+
 class ModelDetails(ModelInfo):
     path: str
     plan: list[str]
@@ -120,6 +131,7 @@ class ModelDetails(ModelInfo):
     learned: int = Field(description="Documents that were learned since the fit.")
     refit_due: str = Field(description="Why a full fit is due; empty: it is not.")
     has_report: bool = Field(description="Whether a job has written a report.")
+    results: Results | None = Field(description="Of the last evaluation of this very model; null: there is none.")
     examples: list[str] = Field(description="Texts to try it with; a first line of several is a title.")
     decisions: dict[str, int] | None = Field(description="How many; null: the database is away.")
 
@@ -249,10 +261,19 @@ class JobRequest(Asking):
 
     kind: Literal["fit", "refit", "evaluate", "report"]
     project: str = Field("", max_length=80, description="Whose model; of a fit, the name of the folder to write.")
-    data: str = Field("", max_length=200, description="Name of a data set in the folder of data sets.")
+    data: str = Field("", max_length=200, description="Name of a data set, as GET /data lists them.")
     method: str = Field("", max_length=80, description="Of a fit; empty: the tagger.")
     budget: str = Field("", max_length=20, description="Time for a fit, such as 30m.")
     split: str = Field("", max_length=80)
+
+
+class DataSet(BaseModel):
+    name: str
+    sent: bool = Field(description="It came over the network; else it is one of the server's folder.")
+
+
+class DataSets(BaseModel):
+    data: list[DataSet]
 
 
 class JobInfo(BaseModel):

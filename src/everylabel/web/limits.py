@@ -18,7 +18,7 @@ from everylabel.web.problems import Problem, answer, busy, unexpected
 from everylabel.web.settings import Settings
 
 T = TypeVar("T")
-UPLOAD = re.compile(r"/api/(text|records|models/[^/]+/records)")
+UPLOAD = re.compile(r"/api/(text|records|data/[^/]+|models/[^/]+/records)")
 ENVELOPE = 10_000  # bytes of a form around a file
 CLOSE = {"Connection": "close"}
 CSP = (

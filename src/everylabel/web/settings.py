@@ -15,7 +15,7 @@ class Settings:
     state: Path  # a folder for decisions and learned models
     store: str = ""  # URL of the database of decisions; "": SQLite in the state folder
     keys: Path | None = None  # file of keys; None: only this machine is served
-    data: Path | None = None  # folder of data sets that jobs may read; None: no fits or evaluations over the network
+    data: Path | None = None  # folder of data sets that jobs may read, beside those that are sent; None: those alone
     hosts: tuple[str, ...] = ()  # names beside localhost that requests may be addressed to, where there are no keys
     origins: tuple[str, ...] = ("*",)  # pages that browsers may ask from
     allow_learn: bool = False  # for projects that do not say it themselves
