@@ -13,6 +13,10 @@ DATA = {
     "finna-fi": "titles of Finnish records; labels have names in Finnish, alternatives in Swedish and English",
 }
 TRAINED = "-trained"
+OF_LABELS = (
+    "Texts in languages that few documents or none are in cost more than chance, on dev and on test. So the default reads "
+    "languages of a twentieth of the documents at least, and no longer those that names of labels seem to be in."
+)
 
 
 def row_section(row: str) -> str:
@@ -43,12 +47,62 @@ def row_section(row: str) -> str:
     return section(row, table(head, rows), notes, ALL_TEXTS, conditions(record))
 
 
+READ = {
+    "names": "names alone",
+    "own": "and alternatives in the documents' first language",
+    "auto": "and in the other languages that they are in (the default)",
+    "all": "and in all languages",
+}
+
+
+def label_section(data: str) -> str:
+    """Which languages of alternatives are worth matching; the default was chosen by dev."""
+    record = read_result("label-languages")
+    part: dict[str, Any] = (record or {}).get("data", {}).get(data, {})
+    if record is None or not part:
+        return ""
+    rows = [
+        [
+            READ[read],
+            part[read]["languages"].replace("*", "all") or "-",
+            *(
+                shown
+                for split in ("dev", "test")
+                for shown in (
+                    percent(part[read][split]["nDCG@5"]),
+                    difference(part[read][split]["difference"]),
+                    percent(part[read][split]["ZSR@10"]),
+                )
+            ),
+        ]
+        for read in READ
+    ]
+    columns = [f"{metric}, {split}" for split in ("dev", "test") for metric in ("nDCG@5", "difference", "ZSR@10")]
+    told = ", ".join(f"{count:,} {code}" for code, count in part["alternatives"].items())
+    notes = (
+        f"{DATA[data]}: `tfidf`, {part['train_documents']:,} training, {part['documents']['dev']:,} dev and "
+        f"{part['documents']['test']:,} test documents. Alternatives: {told}. Languages: those of the "
+        "alternatives that are read. Differences are to the second row."
+    )
+    return section(
+        f"Languages of label texts, {data}",
+        table(["read", "languages", *columns], rows),
+        notes,
+        OF_LABELS,
+        conditions(record),
+    )
+
+
 PAGE = Page(
     module="languages",
     title="Languages other than English",
-    about="A Tagger and its experts in German and Finnish, before and after words had pieces and vectors were learned.",
-    runs=("languages",),
-    sections=tuple(partial(row_section, f"{data}{suffix}") for data in DATA for suffix in ("", TRAINED)),
+    about="A Tagger and its experts in German and Finnish, before and after words had pieces and vectors were learned; "
+    "which languages of label texts are read.",
+    runs=("languages", "label_languages"),
+    sections=(
+        *(partial(row_section, f"{data}{suffix}") for data in DATA for suffix in ("", TRAINED)),
+        *(partial(label_section, data) for data in DATA),
+    ),
 )
 
 if __name__ == "__main__":

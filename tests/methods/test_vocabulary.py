@@ -36,6 +36,14 @@ def test_other_languages_only_if_that_is_asked_for() -> None:
     assert (by_default.rank(["laiva"], 1).ids[0, 0], by_all.rank(["laiva"], 1).ids[0, 0]) == (-1, 0)
 
 
+def test_names_in_the_language_of_names_alone_are_not() -> None:
+    """That many names are English does not make the documents so: their English alternatives would be noise."""
+    names = [Label(f"{i}", f"the history of {word} and the sea", language="en") for i, word in enumerate("abcdefgh")]
+    foreign = Label("x", "Schiff", translations=(Translation("en", "Zug"),), language="de")
+    found = prepared(Dataset(Documents.of(GERMAN), LabelSet.of([*names, foreign])), "auto")
+    assert found.labels.read_languages == ("de",)
+
+
 def test_labels_that_are_added_are_read_in_the_same_languages(tmp_path: object) -> None:
     method = everylabel.method("tfidf").fit(DATA)
     method.save(f"{tmp_path}/model")

@@ -9,6 +9,7 @@ from everylabel.data.dataset import Dataset, Documents, Label, LabelSet
 from everylabel.text.language import (
     FUNCTION_WORDS,
     language_of,
+    language_of_documents,
     language_of_sentence,
     language_or_any,
     readings,
@@ -57,6 +58,14 @@ def test_the_languages_of_a_mixed_corpus() -> None:
     found = language_of(Dataset(Documents.of([finnish] * 20), LabelSet.of(swedish)))
     assert found.split("+")[0] == "fi"
     assert set(found.split("+")) == {"fi", "sv", "en"}
+
+
+def test_the_languages_of_documents_alone() -> None:
+    english, german, _, finnish = (text for _, text in LANGUAGES[:4])
+    swedish = LabelSet.of([Label(str(i), f"skatten på mjölk och ost {i}") for i in range(9)])
+    assert language_of_documents(Dataset(Documents.of([finnish] * 20), swedish)) == "fi"
+    assert language_of_documents(Dataset(Documents.of([german] * 40 + [english] * 10), swedish)) == "de+en"
+    assert language_of_documents(Dataset(Documents.of([]), swedish)) == "sv"  # nothing else can tell
 
 
 def test_an_unknown_language_is_read_by_pieces_and_said_so() -> None:

@@ -20,7 +20,7 @@ from everylabel.data.labels import ANY_LANGUAGE
 from everylabel.errors import ConfigError, DataError
 from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
-from everylabel.text.language import language_of
+from everylabel.text.language import language_of_documents
 from everylabel.text.matching import LabelMatcher, MatchConfig
 from everylabel.text.views import Views
 from everylabel.types import Ranking
@@ -42,8 +42,8 @@ def prepared(dataset: Dataset, label_languages: str, run: Run = QUIET) -> Datase
 def _chosen_languages(dataset: Dataset, wanted: str) -> list[str]:
     if wanted == ALL:
         return [ANY_LANGUAGE]
-    if wanted == AUTO:
-        wanted = language_of(dataset)
+    if wanted == AUTO:  # others cost more than they bring: benchmarks/results/pages/languages.md
+        wanted = language_of_documents(dataset)
     return [] if wanted == NONE else wanted.split("+")
 
 

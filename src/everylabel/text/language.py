@@ -69,17 +69,33 @@ PERSIAN = set("پچژگکی")
 def language_of(dataset: Dataset) -> str:
     """The languages of documents and label texts, or of label names where there are no documents: "de", "fi+sv+en";
     "none": it cannot be told."""
-    documents = dataset.documents
-    if documents.features is not None:
+    if dataset.documents.features is not None:
         return "none"
-    rows = range(0, len(documents), max(1, len(documents) // SAMPLE))
-    texts = [f"{documents.titles[i]} {documents.texts[i][:600]}" for i in rows]
-    label_texts = dataset.labels.texts()[0]
+    texts, label_texts = _beginnings(dataset), dataset.labels.texts()[0]
     few = [label_texts[i] for i in range(0, len(label_texts), max(1, len(label_texts) // LABEL_SAMPLE))]
     main = language_of_texts(texts or few[:500])
     if main == "none":
         return main
-    others = _beside(texts, LEAST_SHARE) + _beside(few, LEAST_OF_LABELS)
+    return _together(main, _beside(texts, LEAST_SHARE) + _beside(few, LEAST_OF_LABELS))
+
+
+def language_of_documents(dataset: Dataset) -> str:
+    """The languages of the documents alone; as `language_of` where there are none."""
+    if dataset.documents.features is not None or not len(dataset.documents):
+        return language_of(dataset)
+    texts = _beginnings(dataset)
+    main = language_of_texts(texts)
+    return main if main == "none" else _together(main, _beside(texts, LEAST_SHARE))
+
+
+def _beginnings(dataset: Dataset) -> list[str]:
+    """Of some documents, spread evenly."""
+    documents = dataset.documents
+    rows = range(0, len(documents), max(1, len(documents) // SAMPLE))
+    return [f"{documents.titles[i]} {documents.texts[i][:600]}" for i in rows]
+
+
+def _together(main: str, others: Sequence[str]) -> str:
     return "+".join(list(dict.fromkeys([main, *others]))[:MOST_LANGUAGES])
 
 
