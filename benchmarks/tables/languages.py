@@ -14,7 +14,7 @@ DATA = {
 }
 TRAINED = "-trained"
 OF_LABELS = (
-    "Texts in languages that few documents or none are in cost more than chance, on dev and on test. So the default reads "
+    "Texts in languages that few documents or none are in cost more than chance, on dev and on test. The default reads "
     "languages of a twentieth of the documents at least, and no longer those that names of labels seem to be in."
 )
 
