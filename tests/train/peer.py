@@ -1,4 +1,5 @@
-"""One of several processes that train together, or the only one: `python peer.py MODEL OUT`, by torchrun's variables.
+"""One of several processes that train together, or the only one: `python -m tests.train.peer OUT MODEL`, by torchrun's
+variables.
 
 A transformer, a layer and a sparse table, contrasted within the batch; what was learned is written to OUT.RANK.
 """
@@ -19,6 +20,7 @@ from everylabel.run import QUIET, Run
 from everylabel.train.checkpoint import checkpointing
 from everylabel.train.loop import Group, TrainConfig, train
 from everylabel.train.losses import info_nce
+from everylabel.train.peers import by_first
 
 N = 7  # texts of a batch: no multiple of two
 
@@ -64,7 +66,20 @@ def learned(folder: str, *, dropout: float = 0.0, run: Run = QUIET, stop: int = 
     return {"losses": losses, "weights": {name: weight.detach() for name, weight in both.state_dict().items()}}
 
 
-def main(folder: str, out: str) -> None:
+def failed() -> str:
+    """What all say of an error of the first."""
+
+    def fail() -> None:
+        raise ValueError("the first one's error" if os.environ.get("RANK", "0") == "0" else "another one's")
+
+    try:
+        by_first(fail)
+    except ValueError as error:
+        return str(error)
+    return "no error"
+
+
+def main(out: str, folder: str) -> None:
     """Without dropout, with it, with parts of a batch; and a training that is left and goes on."""
     found = {
         "plain": learned(folder),
@@ -74,6 +89,7 @@ def main(folder: str, out: str) -> None:
     for stop in (2, 0):
         with checkpointing(out + ".training") as checkpoints:
             found["resumed"] = learned(folder, run=Run(checkpoints=checkpoints), stop=stop)
+    found["first"] = {"told": by_first(lambda: os.environ.get("RANK", "0")), "failed": failed()}
     torch.save(found, f"{out}.{os.environ.get('RANK', 'alone')}")
 
 

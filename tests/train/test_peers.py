@@ -2,48 +2,23 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from tests.encoders.conftest import WORDS, make_folder
+from tests.processes import by_one_and_by_two
 
 from everylabel import parallel
 
-PEER = Path(__file__).with_name("peer.py")
-pytestmark = pytest.mark.xdist_group("peers")  # which share three processes
-
-
-def environment(**more: str) -> dict[str, str]:
-    found = {key: value for key, value in os.environ.items() if key not in ("RANK", "WORLD_SIZE", "LOCAL_RANK")}
-    return found | {"EVERYLABEL_THREADS": "1", "OMP_NUM_THREADS": "1"} | more
-
-
-def free_port() -> str:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return str(found.getsockname()[1])
+pytestmark = [pytest.mark.xdist_group("peers"), pytest.mark.timeout(500)]  # which share three processes
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What each process has learned: alone, 0 and 1."""
     folder = tmp_path_factory.mktemp("peers")
-    model = make_folder(folder, WORDS)
-    command = [sys.executable, str(PEER), str(model)]
-    together = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
-    started = [subprocess.Popen([*command, str(folder / "alone")], env=environment())]
-    for rank in ("0", "1"):
-        variables = environment(RANK=rank, LOCAL_RANK=rank, **together)
-        started.append(subprocess.Popen([*command, str(folder / "both")], env=variables))
-    assert [process.wait(1200) for process in started] == [0, 0, 0]
-    files = {"alone": "alone.alone", "0": "both.0", "1": "both.1"}
-    return {name: torch.load(folder / file) for name, file in files.items()}
+    return by_one_and_by_two("tests.train.peer", folder, str(make_folder(folder, WORDS)))
 
 
 @pytest.mark.parametrize("case", ["plain", "parts", "resumed"])
@@ -74,6 +49,11 @@ def test_a_training_that_is_left_goes_on_where_it_was(found: dict[str, Any]) -> 
     for parts in found.values():
         expected = parts["plain"]["weights"]
         assert all(torch.equal(weight, expected[name]) for name, weight in parts["resumed"]["weights"].items())
+
+
+def test_all_have_what_the_first_computes_and_its_error(found: dict[str, Any]) -> None:
+    for parts in found.values():
+        assert parts["first"] == {"told": "0", "failed": "the first one's error"}
 
 
 def test_who_writes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,22 +2,32 @@
 
 All make the same batches and compute the same loss; each reads its share of a batch's texts (encoders/reading.py). So
 `batch_size` is that of all together, in-batch negatives are those of the joint batch, and loss and weights are, up to
-rounding, those of one process. What transformers do is shared; heads, static embeddings and all that is not a training
-step are computed by each process. Cost of a step: the vectors of the batch to all, and the gradients once around.
+rounding, those of one process. What transformers do is shared; each computes heads and static embeddings. Cost of a
+step: the vectors of the batch to all, and the gradients once around.
+
+What batches are made of must be the same to the last label, or each process would read its share of another batch. So
+what comes from sums of floating-point numbers (clusters, pseudo labels, hard negatives, keywords, trees), and what
+takes long, the first process computes and tells the others: `by_first`. Draws of random numbers, tokens and counts are
+the same everywhere; weights are made the same when a training begins; and what comes after the last training is only
+written by the first.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, distributed
 
 from everylabel.errors import ConfigError
 from everylabel.parallel import n_processes
+
+R = TypeVar("R")
+_PATIENCE = timedelta(days=2)  # what one process computes for all may take hours; torch would wait for minutes
 
 
 class Peers:
@@ -89,7 +99,8 @@ def joined() -> Peers | None:
             return None
         if torch.cuda.is_available():
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
-        distributed.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
+        backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+        distributed.init_process_group(backend, timeout=_PATIENCE)
     if distributed.get_world_size() == 1:
         return None
     if threading.current_thread() is not threading.main_thread():
@@ -97,3 +108,24 @@ def joined() -> Peers | None:
             "several processes train one method at a time; a tagger trains its experts side by side: give a method"
         )
     return Peers()
+
+
+def by_first(compute: Callable[[], R]) -> R:
+    """What the first process computes, in all of them, while the others wait; a process alone just computes it.
+
+    Called by all, in the same order. The value is pickled; an error is everybody's, so that none waits for ever.
+    """
+    peers = joined()
+    if peers is None:
+        return compute()
+    answer: tuple[R | None, Exception | None] = (None, None)
+    if peers.rank == 0:
+        try:
+            answer = (compute(), None)
+        except Exception as failed:
+            answer = (None, failed)
+    found, error = peers.told(answer)
+    if error is not None:
+        raise error
+    result: R = found
+    return result

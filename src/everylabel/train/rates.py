@@ -9,7 +9,6 @@ import torch
 from torch import nn
 
 from everylabel.run import QUIET, Run
-from everylabel.train.peers import joined
 
 FEWEST = 100  # steps of a short run, where the whole one has as many
 PART = 10  # of a whole run, else
@@ -22,15 +21,13 @@ def short_run(steps: int) -> int:
 def best_share(shares: Sequence[float], trial: Callable[[float], float], module: nn.Module, run: Run = QUIET) -> float:
     """The share of the usual rates with the highest score (the first of equal ones); NaN is no score.
 
-    `trial(share)` trains the module and says how good it is; its weights are as before for each, and at the end. Cost:
-    so many short runs, and one more copy of the weights.
+    `trial(share)` trains the module and says how good it is, the same in all processes (`by_first`); its weights are as
+    before for each, and at the end. Cost: so many short runs, and one more copy of the weights.
     """
     before = {name: weight.detach().clone() for name, weight in module.state_dict().items()}
-    peers, scores = joined(), {}
+    scores = {}
     for share in shares:
         score = trial(share)
-        if peers:  # all must choose alike
-            score = peers.told(score)
         scores[share] = -math.inf if math.isnan(score) else score
         with torch.no_grad():
             for name, weight in module.state_dict().items():

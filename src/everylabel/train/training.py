@@ -24,7 +24,7 @@ from everylabel.train.checkpoint import Saved, split_state
 from everylabel.train.config import TrainConfig
 from everylabel.train.interrupt import interrupts_held
 from everylabel.train.optimiser import Group, Optimiser
-from everylabel.train.peers import joined
+from everylabel.train.peers import by_first, joined
 from everylabel.train.schedule import warm_then_linear
 
 Loss = Callable[[Any, Any], Tensor | Mapping[str, Tensor]]
@@ -167,9 +167,7 @@ class Training:
             return
         self.module.eval()
         with torch.no_grad():
-            score = float(self.evaluate())
-        if self.peers:  # a last digit must not decide in one process alone that there is nothing left to do
-            score = float(self.peers.told(score))
+            score = float(by_first(self.evaluate))  # a last digit must not end the training of one process alone
         self.module.eval()
         with interrupts_held():
             self.evaluated = self.number

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from everylabel.run import QUIET, Run
 from everylabel.train.batches import dense_part, epoch_rows, joined_by_others
 from everylabel.train.loop import Group, train
 from everylabel.train.losses import decoupled_softmax
+from everylabel.train.peers import by_first
 from everylabel.types import Csr, IntArray, LongArray
 
 if TYPE_CHECKING:
@@ -79,7 +81,7 @@ class Batches:
 
     def __call__(self, number: int, rng: np.random.Generator) -> Batch:
         if self.watch is not None and number in self.marks:
-            self.history.append(self.watch(self.marks[number]))
+            self.history.append(self.watched(self.marks[number]))
         size, seed = self.method.learn.batch_size, self.method.random_state
         rows = epoch_rows(self.pairs.documents.n_rows, size, number, seed)
         labels = np.empty(0, np.int64)
@@ -93,6 +95,10 @@ class Batches:
         negatives[: len(rows), columns >= self.n_negatives] = False
         texts = Tokens.join([self.pairs.documents.take(rows), self.pairs.texts.take(labels)])
         return Batch(texts, len(rows), columns, truth, negatives, self.ranks(rng))
+
+    def watched(self, step: int) -> Row:
+        assert self.watch is not None
+        return by_first(partial(self.watch, step))
 
     def ranks(self, rng: np.random.Generator) -> LongArray:
         """Half of them the first ones, half at random from the rest of a shortlist: what attention will see."""
@@ -157,7 +163,7 @@ class Learner:
         name, seed = self.name, method.random_state
         for _ in train(self.both, batches, self.loss, config, groups=groups, seed=seed, name=name, run=self.run):
             pass
-        return batches.history + ([watch(steps)] if watch is not None else [])
+        return batches.history + ([batches.watched(steps)] if watch is not None else [])
 
     def steps(self) -> int:
         return self.method.learn.n_steps(self.pairs.documents.n_rows)

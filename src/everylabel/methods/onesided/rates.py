@@ -14,6 +14,7 @@ from everylabel.methods.onesided.module import DocumentSide, LabelModule
 from everylabel.metrics.ranking import find_hits, ndcg
 from everylabel.run import Run
 from everylabel.train.loop import DivergedError
+from everylabel.train.peers import by_first
 from everylabel.train.rates import best_share, short_run
 from everylabel.types import Csr, Ranking
 
@@ -57,7 +58,7 @@ def with_best_rate(
             learner.learn(None)
         except DivergedError:
             return float("nan")
-        return ndcg(find_hits(rank(pairs.documents.take(held)), truth[held]), 5).value
+        return by_first(lambda: ndcg(find_hits(rank(pairs.documents.take(held)), truth[held]), 5).value)
 
     return with_share(usual, best_share(SHARES, trial, Learner(side, labels, some, method).both, run))
 
