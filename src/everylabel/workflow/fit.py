@@ -61,7 +61,7 @@ def fit(
 
     With an output the training so far is kept beside it until the model is written: see `kept_training`. Loss curves
     are copied to the folder `curves`. Without `calibrated` scores stay as they come. Of several processes (torchrun)
-    the first one writes. `note`: what a tagger's history says of a full fit with decisions (refit.py).
+    the first one calibrates and writes. `note`: what a tagger's history says of a full fit with decisions (refit.py).
     """
     started = time.perf_counter()
     if n_processes() > 1 and is_tagger(method):  # its clock could decide differently in each of them
@@ -79,7 +79,7 @@ def fit(
     if not calibrated:
         method = method.with_calibration(None)  # a tagger has calibrated itself: without, it is the same blend
     done = None
-    if calibrated and data.held_out is not None:
+    if calibrated and data.held_out is not None and is_first_process():
         done = calibrate(method, data.held_out, run=run)
     if note is not None and is_tagger(method):
         method = method.noted("refitted", **note)

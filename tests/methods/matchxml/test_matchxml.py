@@ -219,7 +219,7 @@ def test_held_out_vectors_are_by_encoders_that_did_not_learn_from_the_document(
 
     monkeypatch.setattr(member, "fine_tuned", watched)
     own = DATA.required_pairs[:, :8]
-    vectors = member.tuned(np.eye(8, dtype=np.float32), own, views, QUIET)
+    vectors = member.tuned(lambda: np.eye(8, dtype=np.float32), own, views, QUIET)
     everyone, first, second = seen
     assert first | second == everyone
     assert not first & second

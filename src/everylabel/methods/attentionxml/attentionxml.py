@@ -139,13 +139,14 @@ class AttentionXml(Method):
     def _fit(self, dataset: Dataset, run: Run) -> None:
         from everylabel.methods.attentionxml.learning import Learner
         from everylabel.methods.tower import Tower
+        from everylabel.train.peers import by_first
 
         require_texts(dataset.documents)
         by_id = np.argsort(ranks(dataset.documents.ids))
         views = Views.in_run(dataset.documents, run).taken(by_id)
         labels, pairs = in_order_of_ids(dataset).labels, dataset.required_pairs[by_id]
         tower = Tower.load(self.encoder, views, labels, self.random_state, center=False, run=run)
-        tree = self._tree(dataset, views, pairs, run)
+        tree = by_first(lambda: self._tree(dataset, views, pairs, run))
         tokens = views.tokens(tower.encoder, run)
         rows = np.flatnonzero((np.diff(pairs.indptr) > 0) & (tokens.lengths > 0))
         truth = csr_matrix(pairs[rows][:, tree.order])

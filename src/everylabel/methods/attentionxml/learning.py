@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from everylabel.methods.depl.dual_learning import TRANSFORMER_LR
 from everylabel.run import Run
 from everylabel.train.batches import epoch_rows
 from everylabel.train.loop import Group, train
+from everylabel.train.peers import by_first
 from everylabel.tree.build import LabelTree
 from everylabel.types import Csr, FloatArray, IntArray, LongArray
 from everylabel.vectors import unit_rows
@@ -55,7 +57,7 @@ class Learner:
         self.encoder.module.requires_grad_(self.encoder.config.trainable)
         for t in range(self.tree.depth):
             level, own = self._level(t, ranker.levels[-1] if ranker.levels else None), self._truth(t + 1)
-            above = None if t == 0 else ranker.best_nodes(self.documents, t, self.run)
+            above = None if t == 0 else by_first(partial(ranker.best_nodes, self.documents, t, self.run))
             if not self.method.shared_output:
                 self._start(level, own)
             self._train(t, level, own, above)
@@ -70,15 +72,19 @@ class Learner:
             torch.manual_seed(method.random_state + t)
             level = Level(self.encoder.module, shape, DROPOUTS)
         if above is None:
-            sample = self.documents.take(np.arange(min(SAMPLE, self.documents.n_rows)))
-            with evaluating(level), torch.inference_mode():
-                vectors, mask = token_vectors(level.encoder, sample.cut(SAMPLE))
-                level.reader.scale.fill_(1 / max(float(vectors[mask].norm(dim=1).mean()), 1e-6))
+            level.reader.scale.fill_(by_first(lambda: self._scale(level)))
         else:  # the paper: a level begins with what the one above has learned, but for its attention
             level.reader.load_state_dict(above.reader.state_dict())
             if level.layers is not None and above.layers is not None:
                 level.layers.load_state_dict(above.layers.state_dict())
         return level
+
+    def _scale(self, level: Level) -> float:
+        """That makes token vectors 1 long, on average."""
+        sample = self.documents.take(np.arange(min(SAMPLE, self.documents.n_rows)))
+        with evaluating(level), torch.inference_mode():
+            vectors, mask = token_vectors(level.encoder, sample.cut(SAMPLE))
+            return 1 / max(float(vectors[mask].norm(dim=1).mean()), 1e-6)
 
     def _truth(self, t: int) -> Csr:
         """Documents x nodes of a level: how many of a document's labels are below each."""
@@ -89,21 +95,24 @@ class Learner:
 
     def _start(self, level: Level, truth: Csr) -> None:
         """A node's first query and output vector point to what its documents have and others have not."""
+        own = truth.sign()
+        centres = by_first(lambda: self._centres(level, own))
+        share = np.clip(np.asarray(own.mean(axis=0)).ravel(), 1e-6, 0.5)
+        assert level.outputs is not None
+        assert level.biases is not None
+        with torch.no_grad():
+            for table in (level.queries, level.outputs):
+                table.weight.copy_(torch.from_numpy(centres))
+            level.biases.weight.copy_(torch.from_numpy(np.log(share / (1 - share)).astype(np.float32))[:, None])
+
+    def _centres(self, level: Level, truth: Csr) -> FloatArray:
         pooled = np.zeros((self.documents.n_rows, level.shape.dim), np.float32)
         with evaluating(level), torch.inference_mode():
             for rows in parts_of(self.documents.lengths, 1, level.shape.dim):
                 read = level.read(self.documents.take(rows))
                 counts = read.mask.sum(dim=1, keepdim=True).clamp(min=1)
                 pooled[rows] = (read.states.sum(dim=1) / counts).cpu().numpy()
-        own = truth.sign()
-        centres = START * unit_rows(own.T @ (pooled - pooled.mean(axis=0)))
-        share = np.clip(np.asarray(own.mean(axis=0)).ravel(), 1e-6, 0.5)
-        assert level.outputs is not None
-        assert level.biases is not None
-        with torch.no_grad():
-            for table in (level.queries, level.outputs):
-                table.weight.copy_(torch.from_numpy(np.asarray(centres)))
-            level.biases.weight.copy_(torch.from_numpy(np.log(share / (1 - share)).astype(np.float32))[:, None])
+        return np.asarray(START * unit_rows(truth.T @ (pooled - pooled.mean(axis=0))))
 
     def _train(self, t: int, level: Level, truth: Csr, above: IntArray | None) -> None:
         method, learn = self.method, self.method.learn

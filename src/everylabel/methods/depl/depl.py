@@ -247,9 +247,10 @@ class Depl(Classifier):
     def _fit(self, dataset: Dataset, run: Run) -> None:
         from everylabel.methods.depl.dual import DualRanker, Head
         from everylabel.methods.depl.dual_learning import Texts
+        from everylabel.train.peers import by_first
 
         require_texts(dataset.documents)
-        keywords, hard = self._fit_svm(dataset, run)
+        self.svm_, keywords, hard = by_first(lambda: self._fitted_svm(dataset, run))
         learner, encoder = self._learner(dataset, hard, run)
         labels, tokenize, room = dataset.labels, encoder.tokenize, self.description_tokens
         self.descriptions_ = Descriptions.made(
@@ -292,21 +293,20 @@ class Depl(Classifier):
         room = self.description_tokens
         return interleaved(tokenize(names, room), tokenize(given, room))
 
-    def _fit_svm(self, dataset: Dataset, run: Run) -> tuple[Csr, IntArray]:
-        """Keywords (labels x words) and hard negatives (documents x so many); none of either without an SVM."""
+    def _fitted_svm(self, dataset: Dataset, run: Run) -> tuple[WordSvm | None, Csr, IntArray]:
+        """Its keywords (labels x words) and hard negatives (documents x so many); none of either without an SVM."""
         n_labels, rows = len(dataset.labels), np.argsort(ranks(dataset.documents.ids))
         hard = np.full((len(dataset), self.hard_negatives), -1, np.int32)
-        self.svm_: WordSvm | None = None
         if not self.needs_svm:
-            return csr_matrix((n_labels, 0), dtype=np.float32), hard
-        self.svm_ = WordSvm(self.keywords, self.random_state)
+            return None, csr_matrix((n_labels, 0), dtype=np.float32), hard
+        svm = WordSvm(self.keywords, self.random_state)
         pairs = dataset.required_pairs[rows]
         views = Views.in_run(dataset.documents, run).taken(rows)
-        features = self.svm_.fit(views, pairs, seen_labels(dataset), run)
+        features = svm.fit(views, pairs, seen_labels(dataset), run)
         if self.hard_negatives:
-            found = self.svm_.ranker_.rank(features, min(self.hard_negatives + MOST_LABELS, n_labels))
+            found = svm.ranker_.rank(features, min(self.hard_negatives + MOST_LABELS, n_labels))
             hard[rows] = hard_negatives(found, pairs, self.hard_negatives)
-        return top_words(self.svm_.weights(n_labels)[0], self.keywords.per_label), hard
+        return svm, top_words(svm.weights(n_labels)[0], self.keywords.per_label), hard
 
     def _words(self) -> list[str]:
         return [] if self.svm_ is None else self.svm_.words

@@ -22,6 +22,7 @@ from everylabel.train.batches import Corpus, dense_part, epoch_rows, some_of
 from everylabel.train.clusters import spherical_kmeans
 from everylabel.train.loop import Group, train
 from everylabel.train.losses import info_nce, label_regularisation, supervised_contrastive
+from everylabel.train.peers import by_first
 from everylabel.types import Csr, FloatArray, IntArray, LongArray
 from everylabel.vectors import unit_rows
 
@@ -121,10 +122,17 @@ class Learner:
 
     def stage_two(self, match: MatchConfig) -> None:
         """Pseudo labels from both views; the encoder's are those after stage I."""
-        config, documents = self.config, self.dataset.documents
-        views: list[IntArray] = []
-        if not len(documents):
+        if not len(self.dataset.documents):
             return
+        if views := by_first(lambda: self.pseudo_labels(match)):
+            every = np.arange(len(self.dataset.labels))
+            self.learn_pairs(
+                "stage-2", pseudo_pairs(views, len(every), by_rank=self.config.pseudo_by_rank), every, share=1.0
+            )
+
+    def pseudo_labels(self, match: MatchConfig) -> list[IntArray]:
+        """Of each view, the best ones of each document."""
+        config, views = self.config, []
         if config.pseudo_tfidf:
             matcher = LabelMatcher(match).fit(self.views, self.dataset.labels, self.progress)
             views.append(matcher.rank(self.views, config.pseudo_labels).ids)
@@ -132,11 +140,7 @@ class Learner:
             self.tower.index_labels(self.dataset.labels, self.index)
             least = -np.inf if config.pseudo_least is None else config.pseudo_least
             views.append(self.tower.similar(self.views, least, config.pseudo_labels).ids)
-        if views:
-            every = np.arange(len(self.dataset.labels))
-            self.learn_pairs(
-                "stage-2", pseudo_pairs(views, len(every), by_rank=config.pseudo_by_rank), every, share=1.0
-            )
+        return views
 
     def fine_tune(self, pairs: Csr) -> None:
         """Eq. 3 on labelled documents, at half the learning rate, while what was learned before is trained on, too.
@@ -275,8 +279,11 @@ class StageOne:
         if 2 * number >= self.total:
             self.clusters = np.arange(len(self.corpus), dtype=np.int32)
         elif number == 0 or number * CLUSTERINGS // self.total > (number - 1) * CLUSTERINGS // self.total:
-            n_clusters = self.first_clusters << (number * DOUBLINGS // self.total)
-            self.clusters = spherical_kmeans(self.vectors(), min(n_clusters, len(self.corpus)), rng)
+            n_clusters = min(self.first_clusters << (number * DOUBLINGS // self.total), len(self.corpus))
+            # the rest of the batch is drawn from the same generator: all have it as it is after the clusters
+            self.clusters, rng.bit_generator.state = by_first(
+                lambda: (spherical_kmeans(self.vectors(), n_clusters, rng), rng.bit_generator.state)
+            )
 
     @property
     def first_clusters(self) -> int:

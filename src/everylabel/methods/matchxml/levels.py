@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ from everylabel.run import QUIET, Run
 from everylabel.train.batches import epoch_rows
 from everylabel.train.loop import Group, train
 from everylabel.train.losses import of_positives, squared_hinge, supervised_contrastive
+from everylabel.train.peers import by_first
 from everylabel.tree.build import LabelTree
 from everylabel.types import Csr, FloatArray, IntArray, LongArray
 from everylabel.vectors import unit_rows
@@ -84,16 +86,23 @@ class Levels:
         for t in range(n_stages):
             last = t == n_stages - 1
             own = documents_of_nodes(pairs, tree, t + 1)
-            vectors = self.encoder.encode_tokens(self.tokens, run=self.run)
-            if t > 0:
-                above = best_nodes(vectors, weights, above, tree.children[t - 1], self.config.beam)
+            above, head = by_first(partial(self.started, tree, t, own, parents, above, weights))
             branches = csr_matrix(above + parents)
-            compared = branches if self.config.matcher_start else parents
-            head = bootstrapped(vectors, own, compared, tree.children[t], self.seed + t, weighted=self.starts_weighted)
             by_direction = last and self.config.matching and not self.config.hinge_too
             heads = Heads(self.encoder.module, unit_rows(head) if by_direction else head)
             self.train(heads, Shortlists(self, own, branches, tree.children[t]), t, last=last)
             weights, parents = heads.head.weight.detach().cpu().numpy(), own
+
+    def started(
+        self, tree: LabelTree, t: int, own: Csr, parents: Csr, above: Csr, weights: FloatArray
+    ) -> tuple[Csr, FloatArray]:
+        """Before stage t: where the search by the `weights` of the one before sends documents, and the first head."""
+        vectors = self.encoder.encode_tokens(self.tokens, run=self.run)
+        if t > 0:
+            above = best_nodes(vectors, weights, above, tree.children[t - 1], self.config.beam)
+        compared = csr_matrix(above + parents) if self.config.matcher_start else parents
+        head = bootstrapped(vectors, own, compared, tree.children[t], self.seed + t, weighted=self.starts_weighted)
+        return above, head
 
     @property
     def starts_weighted(self) -> bool:

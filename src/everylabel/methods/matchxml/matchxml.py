@@ -16,8 +16,9 @@ the fine-tuning.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -195,11 +196,10 @@ class MatchXml(Method):
         pairs, labels = ordered.required_pairs, np.flatnonzero(ordered.counts > 0).astype(np.int32)
         self.features_, X = views.fitted_tfidf(self.tfidf, run)
         self.sentence_ = load_encoder(self.sentence, run=run) if self.sentence_weight > 0 else None
-        sentences = None if self.sentence_ is None else views.vectors(self.sentence_, run, keep=True)
         self.members_: list[Member] = []
         for number in range(self.members):
             member = Member(self, number)
-            member.fit(X, sentences, pairs, labels, views, run)
+            member.fit(X, pairs, labels, views, run)
             member.ranker.tree_ = replace(
                 member.ranker.tree_, order=columns[member.ranker.tree_.order].astype(np.int32)
             )
@@ -273,37 +273,40 @@ class Member:
         self.encoder: Encoder | None = None
         self.ranker = LinearRanker(solver=config.solver, beam=config.beam, random_state=self.seed)
 
-    def fit(self, X: Csr, sentences: FloatArray | None, pairs: Csr, labels: IntArray, views: Views, run: Run) -> None:
-        own, tuned = pairs[:, labels], None
-        with_tree = len(labels) > (self.config.leaf_size or MOST_FLAT)
-        fine_tunes = self.config.fine_tuning.epochs > 0 and self.encoder_config.trainable
-        refined = with_tree and self.config.ranker_tree == "paper"
-        first = None
-        if refined or (fine_tunes and self.config.tuned_weight > 0):
-            first = self.label_vectors(X, own, run)
-        if self.config.tuned_weight > 0:
-            tuned = self.tuned(first if fine_tunes else None, own, views, run)
-        features = self.joined(X, tuned, sentences)
-        tree = flat_tree(labels)
-        if with_tree:
-            vectors = pifa(X, own) if tuned is None else own.T @ tuned
-            if refined:
-                vectors = self.refined_vectors(first, vectors, features, own)
-            rng = np.random.default_rng(self.seed)
-            sizes: dict[str, Any] = {"leaf_size": self.config.leaf_size or LEAF_SIZE, "arity": self.config.arity}
-            tree = build_tree(vectors, labels, first=self.config.first_nodes, rng=rng, run=run, **sizes)
-        self.ranker.fit(features, pairs, tree, run)
+    def fit(self, X: Csr, pairs: Csr, labels: IntArray, views: Views, run: Run) -> None:
+        from everylabel.train.peers import by_first
 
-    def tuned(self, label_vectors: Any, own: Csr, views: Views, run: Run) -> FloatArray:
-        """The documents' vectors by the encoder, which is fine-tuned down the tree of the labels' vectors, if any."""
+        own = pairs[:, labels]
+        first = cache(lambda: self.label_vectors(X, own, run))  # for both trees, if they are made from it
+        tuned = self.tuned(first, own, views, run) if self.config.tuned_weight > 0 else None
+
+        def fitted() -> LinearRanker:
+            sentence = self.config.sentence_
+            features = self.joined(X, tuned, None if sentence is None else views.vectors(sentence, run, keep=True))
+            tree = flat_tree(labels)
+            if len(labels) > (self.config.leaf_size or MOST_FLAT):
+                vectors = pifa(X, own) if tuned is None else own.T @ tuned
+                if self.config.ranker_tree == "paper":
+                    vectors = self.refined_vectors(first(), vectors, features, own)
+                rng = np.random.default_rng(self.seed)
+                sizes: dict[str, Any] = {"leaf_size": self.config.leaf_size or LEAF_SIZE, "arity": self.config.arity}
+                tree = build_tree(vectors, labels, first=self.config.first_nodes, rng=rng, run=run, **sizes)
+            return self.ranker.fit(features, pairs, tree, run)
+
+        self.ranker = by_first(fitted)
+
+    def tuned(self, label_vectors: Callable[[], Any], own: Csr, views: Views, run: Run) -> FloatArray:
+        """The documents' vectors by the encoder, fine-tuned down the tree of the labels' vectors if it is to be."""
+        from everylabel.train.peers import by_first
+
         texts = views.full_texts
-        if label_vectors is None:
+        config = self.config.fine_tuning
+        if not (config.epochs > 0 and self.encoder_config.trainable):
             self.encoder = self.loaded(texts, run)
             return self.encoder.encode(texts, run=run)
-        config = self.config.fine_tuning
         sizes: dict[str, Any] = {"leaf_size": config.leaf_size, "arity": config.arity, "first": config.first_nodes}
         rng, labels = np.random.default_rng(self.seed), np.arange(own.shape[1], dtype=np.int32)
-        tree = build_tree(label_vectors, labels, rng=rng, run=run, **sizes)
+        tree = by_first(lambda: build_tree(label_vectors(), labels, rng=rng, run=run, **sizes))
         self.encoder = self.fine_tuned(texts, np.arange(len(texts)), own, tree, run)
         vectors = self.encoder.encode(texts, run=run)
         return self.held_out(vectors, texts, own, tree, run) if config.folds else vectors
