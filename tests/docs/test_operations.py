@@ -15,6 +15,7 @@ import typer
 from prometheus_client.parser import text_string_to_metric_families
 
 from everylabel.cli.app import app
+from everylabel.web.limits import UPLOAD
 from everylabel.web.metrics import Metrics
 from everylabel.web.settings import MB, Settings
 
@@ -139,6 +140,8 @@ def test_nginx_lets_through_what_the_server_takes() -> None:
     limits = Settings(state=Path("x"))
     assert small * 1024 * 1024 >= limits.most_bytes
     assert large * 1024 * 1024 >= limits.most_upload_bytes + MB
+    (files,) = re.findall(r"location ~ \^(\S+)\$ {", text)
+    assert files == UPLOAD.pattern  # where a body may be a file
     (seconds,) = re.findall(r"proxy_read_timeout (\d+)s;", text)
     assert int(seconds) > limits.answer_seconds
     assert text.count("{") == text.count("}")
