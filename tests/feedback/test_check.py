@@ -37,7 +37,7 @@ def refused(draw: Draw, n: int, questions: int = 1) -> float:
 
 
 @pytest.mark.parametrize("questions", [1, 3])
-@pytest.mark.parametrize("n", [8, 12, 60, 200])
+@pytest.mark.parametrize("n", [LEAST, 8, 12, 60, 200])
 def test_one_that_is_as_good_is_taken(n: int, questions: int) -> None:
     """Whatever the number of documents: refused in 5 % of the cases at most, up to the chance of 200 trials."""
     chance = 3 * np.sqrt(ALPHA * (1 - ALPHA) / TRIALS)
@@ -61,6 +61,14 @@ def test_one_that_is_worse_is_refused(n: int, loss: float, least: float) -> None
 
 def test_one_that_is_better_is_taken() -> None:
     assert max(refused(drawn(-0.05), n) for n in (8, 60, 200)) <= 0.02
+
+
+def test_the_fewest_that_are_asked_can_refuse() -> None:
+    """Also as one of three questions; one document less could not."""
+    for n, refuses in ((LEAST, True), (LEAST - 1, False)):
+        p = sign_flip_test(Ratio(np.full(n, 0.2), np.ones(n)), Ratio(np.full(n, 0.6), np.ones(n)))
+        same = Compared(n, 0, 0, 0, 0, 1.0)
+        assert bool(Check({"a": Compared(n, 0, 0, 0, 0, p), "b": same, "c": same}).worse) == refuses
 
 
 def test_too_few_documents_say_nothing() -> None:
