@@ -10,8 +10,8 @@ Three questions, each about nDCG@5 of the same documents by two models:
 Each is answered by an exact test: if both models were alike, each difference would have the other sign as often
 (`metrics.significance.sign_flip_test`). The next model is refused if one of the tests finds it worse; together they
 refuse a model that is as good in `ALPHA` of the cases at most. What they find depends on the number of documents that
-differ: of fewer than 6 no loss can be told from chance. A question that fewer than `LEAST` documents could answer is not
-asked; if none was, the model is taken unchecked, and `checked_on` is 0: that is how it is when somebody has a few
+differ: of fewer than 6 no loss can be told from chance. A question that fewer than `LEAST` documents could answer is
+not asked; if none was, the model is taken unchecked, and `checked_on` is 0: that is how it is when somebody has a few
 decisions learned at once. What they find otherwise: tests/feedback/test_check.py.
 """
 
