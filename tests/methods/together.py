@@ -29,7 +29,7 @@ ONE_SIDED: dict[str, Any] = {"learn": FEW, "evaluations": 2, "labels_per_batch":
 TREE = {"leaf_size": 3, "arity": 3}
 DUAL: dict[str, Any] = {"classify": FEW, "retrieve": FEW, "labels_per_batch": 9, "hard_negatives": 3}
 LEVELS: dict[str, Any] = {
-    "fine_tuning": {"epochs": 0.5, "batch_size": 32, "negatives": 4, "matcher_start": True, **TREE},
+    "fine_tuning": {"epochs": 0.5, "batch_size": 32, "negatives": 4, "beam": 1, "matcher_start": True, **TREE},
     "ranker_tree": "paper",
     **TREE,
 }
