@@ -63,11 +63,11 @@ def test_nobody_waits_while_another_thread_tokenises(made_json: str) -> None:
     usual: Any = tokenizer._tokenizer
 
     class Slow:
-        def encode(self, text: str, **options: Any) -> Any:
-            if "slowly" in text:
+        def encode_batch(self, texts: list[str], **options: Any) -> Any:
+            if "slowly" in texts[0]:
                 inside.set()
                 assert go_on.wait(20)
-            return usual.encode(text, **options)
+            return usual.encode_batch(texts, **options)
 
     tokenizer._tokenizer = Slow()  # type: ignore[assignment]
     found: list[Tokens] = []
