@@ -77,6 +77,6 @@ def test_names_while_somebody_types(client: TestClient) -> None:
 def test_what_cannot_be_read_is_said(client: TestClient) -> None:
     problem(client.post(SERVICE, data={}), 400)
     problem(client.post(SERVICE, data={"queries": "{"}), 400)
-    problem(client.post(SERVICE, data={"queries": json.dumps({f"q{i}": {"query": "x"} for i in range(101)})}), 400)
+    problem(client.post(SERVICE, data={"queries": json.dumps({f"q{i}": {"query": "x"} for i in range(101)})}), 413)
     problem(client.get(SERVICE, params={"queries": '{"q0": {"limit": 0}}'}), 400)
     problem(client.get("/v1/projects/none/reconcile"), 404)

@@ -7,11 +7,11 @@ alone has this very name; by texts nothing is a match until a person says so.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
-from pydantic import BaseModel, Field, TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter, model_validator
 
 from everylabel.web.access import needs
 from everylabel.web.alike import Alike, labels_alike
@@ -39,10 +39,26 @@ QUERIES_BODY = {
 router = APIRouter(tags=["reconciliation"])
 
 
+class Property(BaseModel):
+    """Of an entity: labels have none, and nothing of it is kept."""
+
+
 class ReconcileQuery(BaseModel):
-    query: str = Field(max_length=1_000_000)
+    query: str | None = Field(None, max_length=1_000_000)
     type: str | list[str] | None = None
     limit: int | None = Field(None, ge=1)
+    properties: list[Property] | None = None
+
+    @model_validator(mode="after")
+    def one_of_both(self) -> Self:
+        if self.query is None and not self.properties:
+            raise ValueError("give a query, or properties")
+        return self
+
+    @property
+    def text(self) -> str:
+        """Who gives properties alone finds nothing."""
+        return self.query or ""
 
 
 class QueriesField(BaseModel):
@@ -98,12 +114,11 @@ class Manifest(BaseModel):
     defaultTypes: list[Type]  # noqa: N815
     view: View
     suggest: SuggestServices
+    batchSize: int  # noqa: N815
 
 
 QUERIES_FIELD = TypeAdapter(QueriesField)
-QUERIES: TypeAdapter[dict[str, ReconcileQuery]] = TypeAdapter(
-    Annotated[dict[str, ReconcileQuery], Field(max_length=MOST_QUERIES)]
-)
+QUERIES = TypeAdapter(dict[str, ReconcileQuery])
 QueriesParameter = Annotated[str | None, Query(description='JSON: {"q0": {"query": "a name", "limit": 5}}')]
 
 
@@ -168,7 +183,10 @@ async def _posted(request: Request, most_bytes: int) -> dict[str, ReconcileQuery
 
 
 def _parsed(queries: str) -> dict[str, ReconcileQuery]:
-    return validated(queries.encode("utf-8", "replace"), QUERIES)
+    found = validated(queries.encode("utf-8", "replace"), QUERIES)
+    if (n := len(found)) > MOST_QUERIES:
+        raise Problem(413, f"there are {n:,} queries; send at most {MOST_QUERIES} at a time", reason="size")
+    return found
 
 
 def _by_names(serving: Serving, queries: dict[str, ReconcileQuery]) -> dict[str, Candidates]:
@@ -180,7 +198,7 @@ def _by_names(serving: Serving, queries: dict[str, ReconcileQuery]) -> dict[str,
 def _candidates(loaded: Loaded, query: ReconcileQuery, language: str) -> list[Candidate]:
     if not _is_wanted(query):
         return []
-    found = labels_alike(loaded.search, query.query[:500], max(2, _limit(query)), language)
+    found = labels_alike(loaded.search, query.text[:500], max(2, _limit(query)), language)
     is_unique = sum(one.score == 1 for one in found) == 1
     return [_candidate(loaded, one, language, is_unique and one.score == 1) for one in found[: _limit(query)]]
 
@@ -194,9 +212,9 @@ def _candidate(loaded: Loaded, found: Alike, language: str, is_match: bool) -> C
 
 
 async def _by_texts(serving: Serving, server: Any, queries: dict[str, ReconcileQuery]) -> dict[str, Candidates]:
-    asked = {key: query for key, query in queries.items() if _is_wanted(query) and query.query.strip()}
+    asked = {key: query for key, query in queries.items() if _is_wanted(query) and query.text.strip()}
     most = max(map(_limit, asked.values()), default=1)
-    found: Sequence[Tagged] = await tag_texts(server, serving, [Text(one.query) for one in asked.values()], Asked(most))
+    found: Sequence[Tagged] = await tag_texts(server, serving, [Text(one.text) for one in asked.values()], Asked(most))
     by_key = dict(zip(asked, found, strict=True))
     return {
         key: Candidates(result=[_tagged(one) for one in by_key[key].labels[: _limit(query)]] if key in by_key else [])
@@ -211,7 +229,7 @@ def _tagged(label: dict[str, Any]) -> Candidate:
 
 def _is_wanted(query: ReconcileQuery) -> bool:
     """There is one type; who wants others gets nothing."""
-    kinds = [query.type] if isinstance(query.type, str) else query.type or []
+    kinds = list(filter(None, [query.type] if isinstance(query.type, str) else query.type or []))
     return not kinds or CONCEPT["id"] in kinds
 
 
@@ -232,4 +250,5 @@ def _manifest(request: Request, serving: Serving, by: str) -> Manifest:
         defaultTypes=[Type(**CONCEPT)],
         view=View(url="{{id}}" if have_addresses(serving.current.model.labels_) else own),
         suggest=SuggestServices(entity=suggest),
+        batchSize=MOST_QUERIES,
     )
