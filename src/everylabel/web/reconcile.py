@@ -39,15 +39,11 @@ QUERIES_BODY = {
 router = APIRouter(tags=["reconciliation"])
 
 
-class Property(BaseModel):
-    """Of an entity: labels have none, and nothing of it is kept."""
-
-
 class ReconcileQuery(BaseModel):
     query: str | None = Field(None, max_length=1_000_000)
     type: str | list[str] | None = None
     limit: int | None = Field(None, ge=1)
-    properties: list[Property] | None = None
+    properties: list[Any] | None = None  # labels have none
 
     @model_validator(mode="after")
     def one_of_both(self) -> Self:
