@@ -19,7 +19,15 @@ from everylabel.web.documents import json_body, problems
 from everylabel.web.problems import Problem
 from everylabel.web.server import ServerOf, ServingOf
 from everylabel.web.serving import Loaded
-from everylabel.web.shown_labels import broader_of, is_shown, keywords_of, narrower_of, shown
+from everylabel.web.shown_labels import (
+    broader_of,
+    is_shown,
+    keywords_of,
+    narrower_of,
+    related_of,
+    replacements_of,
+    shown,
+)
 from everylabel.web.tagging import check_language, languages
 from everylabel.workflow.labels import n_shown
 
@@ -49,12 +57,12 @@ def search(
 
 @router.get("/label", dependencies=READ, responses=problems(404))
 def details(serving: ServingOf, label_id: LabelId, language: Language = "") -> shapes.LabelDetails:
-    """One label, with what is broader and narrower."""
+    """One label, with what is broader, narrower and related; of a deprecated one also what has replaced it."""
     check_language(serving, language)
     loaded = serving.current
     labels = loaded.model.labels_
     at = loaded.place_of(label_id)
-    if at is None or not is_shown(loaded.model, at):
+    if at is None or not (is_shown(loaded.model, at) or labels.deprecated[at]):
         raise Problem(404, f"there is no label {label_id[:200]!r} in the vocabulary", "Label not found")
     language = language or languages(serving, loaded)[0]
     one = shown(labels, at, language)
@@ -64,6 +72,9 @@ def details(serving: ServingOf, label_id: LabelId, language: Language = "") -> s
         alternatives=list(one.alternatives),
         broader=[info(loaded, other, language) for other in broader_of(labels, at)],
         narrower=[info(loaded, other, language) for other in narrower_of(labels, at)[:MOST_NARROWER]],
+        related=[info(loaded, other, language) for other in related_of(labels, at)],
+        deprecated=bool(labels.deprecated[at]),
+        replaced_by=[info(loaded, other, language) for other in replacements_of(labels, at)],
         schemes=list(one.schemes),
         keywords=[shapes.Keyword(word=word, weight=weight) for word, weight in keywords_of(loaded.model, one.id)],
     )

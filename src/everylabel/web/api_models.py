@@ -167,6 +167,9 @@ class LabelDetails(LabelInfo):
     alternatives: list[str]
     broader: list[LabelInfo]
     narrower: list[LabelInfo]
+    related: list[LabelInfo]
+    deprecated: bool = Field(description="Never suggested; kept so that it can be looked up.")
+    replaced_by: list[LabelInfo] = Field(description="What stands for it, if it is deprecated.")
     schemes: list[str]
     keywords: list[Keyword]
 

@@ -5,6 +5,7 @@ The one place of the server that reads the vocabulary's columns.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from everylabel.data.label import is_uri
@@ -59,6 +60,19 @@ def broader_of(labels: LabelSet, at: int) -> list[int]:
 
 def narrower_of(labels: LabelSet, at: int) -> list[int]:
     return [int(place) for place in labels.children[at].indices]
+
+
+def related_of(labels: LabelSet, at: int) -> list[int]:
+    return _known(labels, labels.related[at])
+
+
+def replacements_of(labels: LabelSet, at: int) -> list[int]:
+    """What a deprecated label has been replaced by."""
+    return _known(labels, labels.replaced_by[at])
+
+
+def _known(labels: LabelSet, ids: Sequence[str]) -> list[int]:
+    return [int(place) for place in labels.index.places(ids) if place >= 0]
 
 
 def path_to(labels: LabelSet, at: int, language: str) -> list[str]:
