@@ -47,7 +47,7 @@ class Mix:
         self._texts = corpus.test.documents.texts
         self._waits: dict[str, list[float]] = {}
         self._counts: Counter[str] = Counter()
-        self._n_decisions = 0
+        self._n_decisions = self._n_undone = 0
         self._threads = [threading.Thread(target=self._work, args=(i,), daemon=True) for i in range(THREADS)]
 
     def start(self, port: int) -> None:
@@ -68,8 +68,14 @@ class Mix:
         return found
 
     def take_back(self) -> None:
-        """The model that the project began with."""
+        """The model that the project began with, which has nothing to learn: decisions so far count no more."""
         connection = HTTPConnection(HOST, self._port, timeout=SECONDS)
+        decided = list(self.ledger.ids.values())
+        for number in decided[self._n_undone :]:
+            begun = time.perf_counter()
+            found = ask_by(connection, f"/api/models/{self._project}/decisions/{number}/undo", method="POST")
+            self._note("undo", 200, found, time.perf_counter() - begun)
+        self._n_undone = len(decided)
         found = ask_by(connection, f"/api/models/{self._project}/versions/0", method="POST")
         self._note("back", 200, found, 0.0)
         connection.close()

@@ -2,9 +2,10 @@
 
 Mixed traffic, at a rate that leaves the server some rest: tags by all interfaces, one document and several, with
 evidence; searches of labels, reconciliation, languages, the review queue, decisions, and learning, which is switched on
-and makes a new model every minute or so. Every tenth minute the first model is taken back, so that the models of each
-ten minutes are alike, and a picture shows whether memory is, too. Every five seconds the server's memory, threads and
-file handles are written down, every minute the p95 of the waits. Results and picture: serving-soak.
+and makes a new model every minute or so. Every tenth minute all decisions are undone and the first model is taken back,
+so that the models of each ten minutes are alike, and a picture shows whether memory is, too. Every five seconds the
+server's memory, threads and file handles are written down, every minute the p95 of the waits. Results and picture:
+serving-soak.
 """
 
 from __future__ import annotations

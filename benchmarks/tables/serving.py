@@ -127,7 +127,8 @@ def soak_section() -> str:
     rows.append(["models", models or "none"])
     notes = (
         f"{record['asked_minutes']:g} minutes, {record['data']}. Mixed traffic of four threads by all interfaces, "
-        "learning switched on; every tenth minute the first model is taken back. The first sixth is warm-up, and left "
+        "learning switched on; every tenth minute decisions are undone and the first model is taken back. The first "
+        "sixth is warm-up, and left "
         "out. Anonymous memory is what is not of files."
     )
     about = "memory, threads, handles and waits by minute"
