@@ -12,14 +12,26 @@ from everylabel.web.pages import FILES, STATIC
 from everylabel.web.projects import Project, read_projects
 
 
+def imported(names: set[str]) -> set[str]:
+    """Those files, and what they cannot do without."""
+    named = {one for name in names for one in re.findall(r'from "\./([^"]+)"', (STATIC / name).read_text("utf-8"))}
+    return names if named <= names else imported(names | named)
+
+
 def test_every_file_that_the_page_names_is_served_with_its_kind(client: TestClient) -> None:
     named = set(re.findall(r'(?:href|src)="static/([^"]+)"', client.get("/").text))
-    imported = {one for name in FILES for one in re.findall(r'from "\./([^"]+)"', (STATIC / name).read_text("utf-8"))}
-    assert imported | {"app.js", "page.css"} <= named  # what is imported is named, so that all is fetched at once
+    assert named == imported({"app.js"}) | {"page.css", "icon.svg"}  # the first view needs no more
     for name in named:
         answer = client.get(f"/static/{name}")
         assert answer.status_code == 200
         assert answer.headers["content-type"].startswith(FILES[name])
+
+
+def test_what_comes_after_the_first_view_is_fetched_at_once(client: TestClient) -> None:
+    (names,) = re.findall(r"NAMES = \[(.*?)\]", client.get("/static/later.js").text)
+    later = {f"{name}.js" for name in re.findall(r'"(\w+)"', names)}
+    assert later == imported(later) - imported({"app.js"})
+    assert imported({"app.js"}) | later | {"docs.js", "report.js"} == {name for name in FILES if name.endswith(".js")}
 
 
 def test_a_file_that_has_not_changed_is_not_sent_again(client: TestClient) -> None:

@@ -2,25 +2,26 @@
 import { isAway, keyOf, onConnection, Refused, setKey } from "./api.js";
 import { byId, el, fill, say } from "./dom.js";
 import { onOutbox, send, unsent } from "./kept.js";
-import { modelView } from "./model.js";
-import { reviewView } from "./review.js";
+import { fetchRest, rest } from "./later.js";
 import { chooseModel, chooseNames, loadModels, modelId, namesIn, session } from "./session.js";
-import { dropHere, keys, openWork, tagView } from "./tag.js";
+import { dropHere, isWhole, keys, openWork, tagView } from "./tag.js";
 import { current, LANGUAGES, preferred, speak, t } from "./words.js";
 
-const VIEWS = { "#/review": reviewView, "#/model": modelView };
+const VIEWS = { "#/review": "review", "#/model": "model" };
 const KEYS_OFF = "everylabel.keys.off";
 const NAMED = ["j", "k", "a", "x", "/", "u", "m", "c", "s", "e", "n", "?"];
 let loaded = false;
 
 function show() {
-  const view = VIEWS[location.hash] ?? tagView;
+  const view = VIEWS[location.hash] ?? "tag";
   for (const link of byId("views").querySelectorAll("a")) {
-    if ((link.getAttribute("href") === location.hash) || (view === tagView && link.getAttribute("href") === "#/")) link.setAttribute("aria-current", "page");
+    if ((link.getAttribute("href") === location.hash) || (view === "tag" && link.getAttribute("href") === "#/")) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  document.title = `${t(view === tagView ? "view.tag" : view === reviewView ? "view.review" : "view.model")} · everylabel`;
-  view(byId("main"));
+  document.title = `${t(`view.${view}`)} · everylabel`;
+  if (view === "tag") tagView(byId("main"));
+  else if (rest) rest[`${view}View`](byId("main"));
+  else fill(byId("main"), el("p", { className: "first quiet" }, t("busy")));
 }
 
 function choices() {
@@ -75,7 +76,7 @@ function onKey(event) {
   if (event.key === "?") {
     event.preventDefault();
     openHelp();
-  } else if (Object.hasOwn(keys, event.key) && !(location.hash in VIEWS)) {
+  } else if (Object.hasOwn(keys, event.key) && isWhole() && !(location.hash in VIEWS)) {
     event.preventDefault();
     keys[event.key]();
   }
@@ -167,6 +168,22 @@ async function firstWords() {
   }
 }
 
+// Most browsers remember that a module did not come, and only a new page asks for it again: what was typed is kept.
+async function theRest() {
+  for (let isBack = false; ; ) {
+    try {
+      await fetchRest();
+      return;
+    } catch {
+      if (isBack) location.reload();
+    }
+    byId("away").textContent = t("away");
+    byId("away").hidden = false;
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+    isBack = await fetch("static/later.js").then(({ ok }) => ok, () => false);
+  }
+}
+
 const working = openWork(); // what does not wait for words begins beside them
 const models = loadModels();
 models.catch(() => {}); // load says what is wrong
@@ -175,4 +192,7 @@ await working;
 wire();
 banner();
 choices();
+show(); // the first view
+await theRest();
+banner();
 await load(atOnce ? models : undefined);

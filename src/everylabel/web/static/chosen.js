@@ -2,6 +2,7 @@
 import { el } from "./dom.js";
 import { copySign, linked } from "./suggestions.js";
 import { t } from "./words.js";
+import { hasText, isDecided } from "./work.js";
 
 export function chosenList(work, { onMove, onRemove, onCopy }) {
   if (!work.chosen.length) return el("p", { className: "quiet" }, t("chosen.none"));
@@ -28,4 +29,16 @@ function item(label, place, n, { onMove, onRemove, onCopy }) {
       button("remove", "✕", () => onRemove(label)),
     ),
   );
+}
+
+export function savePart(work, { onComplete, onSave, onUndo }) {
+  const complete = el("input", { type: "checkbox", id: "complete", "data-f": "complete", checked: work.complete });
+  complete.addEventListener("change", () => onComplete(complete.checked));
+  const can = hasText(work) && isDecided(work);
+  return [
+    el("p", {}, complete, " ", el("label", { htmlFor: "complete" }, t("complete"))),
+    el("p", { className: "buttons" },
+      el("button", { type: "button", className: "main", "data-f": "save", disabled: !can, onclick: onSave }, t("save")),
+      el("button", { type: "button", "data-f": "undo", disabled: !work.past.length, onclick: onUndo }, t("undo"))),
+  ];
 }

@@ -26,6 +26,11 @@ export function focus(parent, name) {
   return Boolean(found);
 }
 
+export function isTyping() {
+  const here = document.activeElement;
+  return Boolean(here?.matches("input, textarea, select") && here.isConnected);
+}
+
 // Said to those who see and to those who listen.
 export function say(text, ...more) {
   byId("said").replaceChildren(text, ...more);

@@ -7,9 +7,6 @@ import { isAddress } from "./exports.js";
 import { modelPath, namesIn, session } from "./session.js";
 import { t } from "./words.js";
 
-export const KINDS = ".mrc,.marc,.iso2709,.xml,.marcxml,.mrcx,.ris,.bib,.bibtex,.dc,.dcxml";
-export const isCatalogue = ({ name }) => KINDS.split(",").some((end) => name.toLowerCase().endsWith(end));
-
 const STORE = "records";
 let file = null; // { name, data, records }
 let done = {}; // by a record's number: { chosen, key, saved }

@@ -1,18 +1,11 @@
 // The main view: a text, its suggestions, the tags it gets.
 import { ask, Away, isAway, onConnection } from "./api.js";
-import { chosenList } from "./chosen.js";
-import { combobox } from "./combobox.js";
-import { copied, copyLabel, exportPart } from "./exporting.js";
-import { byId, el, fill, focus, say } from "./dom.js";
+import { byId, el, fill, focus, isTyping, say } from "./dom.js";
 import { keepDraft, onOutbox, openDraft, post, takeBack, unsent } from "./kept.js";
-import { marked, spansIn } from "./places.js";
-import { chosenFor, forget, keepChosen, nextOpen, openCatalogue, openKept, recordOf, recordsPart } from "./records.js";
-import { nextQueued } from "./review.js";
-import { savedPart } from "./saved.js";
+import { rest, whole } from "./later.js";
 import { modelId, modelPath, namesIn, session } from "./session.js";
-import { groups, inGroups, suggestion } from "./suggestions.js";
 import { openFile, textPart } from "./texts.js";
-import { t } from "./words.js";
+import { current, t } from "./words.js";
 import * as steps from "./work.js";
 
 const K = 12; // suggestions at first, and that many more at a time
@@ -25,12 +18,10 @@ let adding = null;
 let error = "";
 
 const labels = () => work.suggested?.labels ?? [];
-const inOrder = () => inGroups(labels());
+const inOrder = () => rest.inGroups(labels());
 
 export async function openWork() {
   work = (await openDraft()) ?? work;
-  await openKept();
-  selected = inOrder()[0]?.id ?? "";
 }
 
 export const hasWork = () => steps.hasText(work) || work.chosen.length > 0;
@@ -42,15 +33,36 @@ function set(next, ...which) {
   for (const one of which) draw[one]?.();
 }
 
+// Also without the rest: then it is the field for a text, and whatever is done there counts.
 export function tagView(main) {
+  if (!isShown() || parts.language !== current()) frame(main);
+  if (rest && !isWhole()) complete();
+  for (const one of Object.values(draw)) one();
+  const isOther = work.suggested && (work.suggested.names !== namesIn() || (work.model !== modelId() && !work.chosen.length));
+  if (session.model && (work.asked || (isOther && !work.editing))) suggest();
+}
+
+const isShown = () => parts.text?.isConnected ?? false;
+export const isWhole = () => Boolean(parts.exporting);
+
+function frame(main) {
+  parts.language = current();
   parts.records = el("div");
   parts.text = el("section", { className: "text", "aria-labelledby": "text-title" });
   parts.suggestions = el("section", { className: "suggestions", "aria-labelledby": "suggestions-title", "aria-busy": "false" });
   parts.chosen = el("div");
   parts.save = el("div", { className: "save" });
-  parts.exporting = exportPart(() => ({ work, model: session.model, language: namesIn() || session.model?.language }));
+  parts.exporting = null;
   parts.saved = el("div");
-  adding = combobox({
+  const title = el("h2", { id: "chosen-title" }, t("chosen.title"));
+  const tags = el("section", { className: "tags", "aria-labelledby": "chosen-title" }, title, parts.chosen, parts.save, parts.saved);
+  fill(main, parts.records, el("div", { className: "columns" }, parts.text, parts.suggestions, tags));
+}
+
+function complete() {
+  selected ||= inOrder()[0]?.id ?? "";
+  parts.exporting = rest.exportPart(() => ({ work, model: session.model, language: namesIn() || session.model?.language }));
+  adding = rest.combobox({
     model: modelId,
     language: namesIn,
     isChosen: (id) => steps.stateOf(work, id) === "accepted",
@@ -60,24 +72,19 @@ export function tagView(main) {
       say(t(isThere ? "added.before" : "added", { name: label.name }));
     },
   });
-  const title = el("h2", { id: "chosen-title" }, t("chosen.title"));
-  const tags = el("section", { className: "tags", "aria-labelledby": "chosen-title" }, title, parts.chosen, adding.element, parts.save, parts.exporting.element, parts.saved);
-  fill(main, parts.records, el("div", { className: "columns" }, parts.text, parts.suggestions, tags));
-  for (const one of Object.values(draw)) one();
-  const isOther = work.suggested && (work.suggested.names !== namesIn() || (work.model !== modelId() && !work.chosen.length));
-  if (work.asked || (isOther && !work.editing)) suggest();
+  parts.chosen.after(adding.element);
+  parts.save.after(parts.exporting.element);
 }
-
-const isShown = () => parts.text?.isConnected ?? false;
 
 const draw = {
   records() {
+    if (!isWhole()) return;
     const onClose = () => set({ ...work, record: null, given: [] }, "records", "suggestions", "chosen");
-    fill(parts.records, recordsPart(work.record, { onOpen: openRecord, onClose }));
+    fill(parts.records, rest.recordsPart(work.record, { onOpen: openRecord, onClose }));
   },
   text() {
     const label = labels().find(({ id }) => id === selected);
-    const marks = (text, field) => marked(text, work.editing || !label ? [] : spansIn(label.evidence ?? [], field));
+    const marks = (text, field) => (isWhole() && label ? rest.marked(text, rest.spansIn(label.evidence ?? [], field)) : text);
     textPart(parts.text, work, {
       marks,
       examples: session.details?.examples ?? [],
@@ -91,12 +98,12 @@ const draw = {
   },
   suggestions() {
     const shown = (label) =>
-      suggestion(label, work, {
+      rest.suggestion(label, work, {
         selected: label.id === selected,
         onSelect: () => select(label.id),
         onAccept: () => decide(label, "accept"),
         onReject: () => decide(label, "reject"),
-        onCopy: (as) => copyLabel(label, as, { model: session.model, language: namesIn() }),
+        onCopy: (as) => rest.copyLabel(label, as, { model: session.model, language: namesIn() }),
       });
     const title = el("h2", { id: "suggestions-title" }, t("suggestions.title"));
     parts.suggestions.setAttribute("aria-busy", String(Boolean(asking)));
@@ -104,7 +111,7 @@ const draw = {
       parts.suggestions,
       title,
       status(),
-      groups(labels()).flatMap((group, place) => [
+      (isWhole() ? rest.groups(labels()) : []).flatMap((group, place) => [
         group.isNew ? [el("h3", {}, t("new.title")), el("p", { className: "quiet" }, t("new.why"))] : place ? el("h3", {}, t("used.title")) : null,
         el("ol", { className: "list", "aria-label": t(group.isNew ? "new.title" : "used.title") }, group.labels.map(shown)),
       ].flat()),
@@ -112,11 +119,12 @@ const draw = {
     );
   },
   chosen() {
+    if (!isWhole()) return;
     const { given = [] } = work;
     fill(
       parts.chosen,
       given.length ? el("p", { className: "given" }, t("given.title"), " ", el("bdi", {}, given.map(({ name }) => name).join(", "))) : null,
-      chosenList(work, {
+      rest.chosenList(work, {
         onMove: (label, by) => {
           set(steps.move(work, label.id, by), "chosen");
           const other = by < 0 ? "down" : "up"; // at an end its own button is off
@@ -128,13 +136,13 @@ const draw = {
           set(steps.accept(work, label), "suggestions", "chosen");
           adding.input.focus();
         },
-        onCopy: (label) => copied(label.name),
+        onCopy: (label) => rest.copied(label.name),
       }),
     );
-    fill(parts.save, savePart());
+    fill(parts.save, rest.savePart(work, { onComplete: (complete) => set({ ...work, complete }), onSave: save, onUndo: undo }));
     parts.exporting.refresh();
     const wasOpen = parts.saved.querySelector("details")?.open ?? false;
-    fill(parts.saved, savedPart(wasOpen, back));
+    fill(parts.saved, rest.savedPart(wasOpen, back));
   },
 };
 
@@ -146,22 +154,10 @@ function status() {
   return labels().length ? null : el("p", { className: "quiet" }, t("suggestions.none"));
 }
 
-function savePart() {
-  const complete = el("input", { type: "checkbox", id: "complete", "data-f": "complete", checked: work.complete });
-  complete.addEventListener("change", () => set({ ...work, complete: complete.checked }));
-  const can = steps.hasText(work) && steps.isDecided(work);
-  return [
-    el("p", {}, complete, " ", el("label", { htmlFor: "complete" }, t("complete"))),
-    el("p", { className: "buttons" },
-      el("button", { type: "button", className: "main", "data-f": "save", disabled: !can, onclick: save }, t("save")),
-      el("button", { type: "button", "data-f": "undo", disabled: !work.past.length, onclick: undo }, t("undo"))),
-  ];
-}
-
 async function back(key) {
   try {
     await takeBack(key);
-    await forget(key);
+    await rest.forget(key);
     if (isShown()) draw.records();
     say(t("back.done"));
   } catch (problem) {
@@ -186,12 +182,14 @@ export function dropHere(transfer) {
 }
 
 async function startCatalogue(file) {
+  const { openCatalogue } = await whole;
   const first = await openCatalogue(file);
   if (first) openRecord(first);
 }
 
 // A record of the catalogue file, with what was chosen for it before. What is chosen for the one at hand is kept.
 function openRecord(one) {
+  const { chosenFor, keepChosen, recordOf } = rest;
   if (work.record !== null && recordOf(work.record)) keepChosen(work.record, { ...chosenFor(work.record), chosen: work.chosen });
   const labels = one.subjects.map(({ label }) => label).filter(Boolean);
   const given = [...new Map(labels.map((label) => [label.id, label])).values()];
@@ -208,7 +206,11 @@ export function openQueued(one) {
 }
 
 async function suggest() {
-  if (!steps.hasText(work) || !session.model) return;
+  if (!steps.hasText(work)) return;
+  if (!session.model) {
+    set({ ...work, asked: true }); // the view asks when there is one
+    return;
+  }
   asking?.abort();
   const own = (asking = new AbortController());
   error = "";
@@ -219,7 +221,8 @@ async function suggest() {
   try {
     const json = { text: work.text, title: work.title, k: work.k || K, explain, language: names };
     const { documents, version } = await ask(modelPath("/tag"), { method: "POST", json, signal: own.signal });
-    if (work.key !== key) return;
+    const { inGroups } = await whole;
+    if (work.key !== key || asking !== own) return;
     const found = [...documents[0].labels, ...documents[0].new_labels];
     asking = null;
     const before = new Set(labels().map(({ id }) => id));
@@ -258,11 +261,6 @@ async function rename(found, language) {
   if (work.key !== key) return;
   set({ ...work, chosen: work.chosen.map((label) => ({ ...label, name: known.get(label.id) ?? label.name })) });
   if (isShown()) draw.chosen();
-}
-
-function isTyping() {
-  const here = document.activeElement;
-  return Boolean(here?.matches("input, textarea, select") && here.isConnected);
 }
 
 const hasMore = () => work.suggested && !work.editing && labels().length >= (work.k || K) && work.k < MOST;
@@ -328,6 +326,7 @@ async function save() {
   const body = steps.decision(work);
   const beginning = (work.title || work.text).trim().slice(0, 60);
   const { queued, model, record, chosen } = work;
+  const { chosenFor, keepChosen, nextOpen, nextQueued } = rest;
   let sent;
   try {
     sent = post(model || modelId(), body, { title: beginning, n: work.chosen.length });

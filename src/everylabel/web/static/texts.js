@@ -1,16 +1,22 @@
 // The text of a document: typed, pasted, dropped, opened, or one of the examples; then read with its evidence marked.
 import { ask, Away } from "./api.js";
 import { el, fill, say } from "./dom.js";
-import { isCatalogue, KINDS as CATALOGUES } from "./records.js";
 import { t } from "./words.js";
+import { hasText } from "./work.js";
 
+const CATALOGUES = ".mrc,.marc,.iso2709,.xml,.marcxml,.mrcx,.ris,.bib,.bibtex,.dc,.dcxml";
 const KINDS = `.txt,.md,.pdf,.docx,.odt,.epub,.html,.htm,${CATALOGUES}`;
 const PLAIN = /\.(txt|md)$/i;
+const isCatalogue = ({ name }) => CATALOGUES.split(",").some((end) => name.toLowerCase().endsWith(end));
 
 export function textPart(parent, work, on) {
+  if (work.editing && hasText(work) && isTyped(parent, work)) return;
   const title = el("h2", { id: "text-title" }, t("text.title"));
   fill(parent, title, ...(work.editing ? editing(work, on) : reading(work, on)));
 }
+
+// Fields that have it already stay as they are: somebody may be typing there while the rest of the page comes.
+const isTyped = (parent, { title, text }) => parent.querySelector("#title")?.value === title && parent.querySelector("#text")?.value === text;
 
 function editing(work, on) {
   const heading = el("input", { id: "title", type: "text", dir: "auto", value: work.title, "data-f": "title", maxLength: 20000, autocomplete: "off" });
