@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.devices import ELSEWHERE, are_elsewhere, elsewhere, pretended
+from tests.devices import are_elsewhere, elsewhere, pretended
 
 from everylabel.encoders import device
 from everylabel.encoders.base import Encoder, EncoderConfig
@@ -58,12 +58,14 @@ def test_encoding_while_the_module_is_on_a_gpu(encoder: Encoder, monkeypatch: py
     assert vectors.shape == (4, encoder.dim)
 
 
-def test_int8_states_from_anywhere(made_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_int8_states_are_pooled_where_the_weights_are(made_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder: Any = load_encoder(EncoderConfig(kind=str(made_folder), onnx=True, cache=False))
     monkeypatch.setenv("EVERYLABEL_THREADS", "1")  # what is pretended is pretended in this thread
-    assert encoder._frozen
+    monkeypatch.setattr(type(encoder), "_frozen", True)
+    encoder._is_mean = False  # a mean is taken without the module
     with pretended():
-        encoder._onnx = lambda padded: torch.empty((*padded.ids.shape, encoder.dim), device=ELSEWHERE)
+        elsewhere(encoder.module)
+        encoder._onnx = lambda padded: np.zeros((*padded.ids.shape, encoder.dim), np.float32)
         assert encoder.encode(TEXTS).shape == (4, encoder.dim)
 
 

@@ -61,7 +61,7 @@ def test_int8_is_kept_and_a_damaged_file_is_made_again(
     (file,) = (cache_folder / "onnx").glob("*.onnx")
     file.write_bytes(file.read_bytes()[:1000])
     np.testing.assert_array_equal(load(made_folder, onnx=True).encode(TEXTS), vectors)
-    monkeypatch.setattr("everylabel.encoders.onnx.export", None)  # from the cache from now on
+    monkeypatch.setattr("everylabel.encoders.onnx_export.export", None)  # from the cache from now on
     encoder = load(made_folder, onnx=True)
     np.testing.assert_array_equal(encoder.encode(TEXTS), vectors)
     assert (vectors * load(made_folder).encode(TEXTS)).sum(axis=1).min() > 0.98
@@ -75,7 +75,7 @@ def test_int8_is_kept_and_a_damaged_file_is_made_again(
 def test_exporting_leaves_the_logging_and_the_warnings_of_others_alone(made_folder: Path) -> None:
     """Other threads log and warn while a model is exported: all of it is heard, and nothing is left behind."""
     pytest.importorskip("onnxruntime")
-    from everylabel.encoders import onnx
+    from everylabel.encoders import onnx_export as onnx
 
     root, heard = logging.getLogger(), []
     handler = logging.Handler()
@@ -112,7 +112,7 @@ def test_exporting_leaves_the_logging_and_the_warnings_of_others_alone(made_fold
 
 
 def test_warnings_are_silent_in_one_thread_only(recwarn: pytest.WarningsRecorder) -> None:
-    from everylabel.encoders import onnx
+    from everylabel.encoders import onnx_export as onnx
 
     def other() -> None:
         warnings.warn("heard", UserWarning, stacklevel=1)

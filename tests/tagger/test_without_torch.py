@@ -13,6 +13,8 @@ from tests.encoders import conftest as encoders
 from tests.tagger.conftest import Corpus
 
 from everylabel.data.dataset import Dataset
+from everylabel.encoders.base import EncoderConfig
+from everylabel.methods.maclr.hybrid import Hybrid
 from everylabel.tagger.tagger import Tagger
 
 tiny_folder = encoders.made_folder
@@ -55,3 +57,31 @@ def test_loading_ranking_and_new_labels_need_no_torch(model: Path) -> None:
     assert n_tags == 5
     assert experts == sorted(EXPERTS)
     assert loaded == []
+
+
+SERVED = """
+import json, sys
+import everylabel
+from everylabel.web.serving import warm_up
+model = everylabel.load(sys.argv[1])
+warm_up(model)
+found = model.rank(json.loads(sys.argv[2]), 9)
+loaded = [name for name in {heavy!r} if name in sys.modules]
+print(json.dumps([found.ids.tolist(), found.scores.tobytes().hex(), loaded]))
+"""
+
+
+def test_a_model_with_an_exported_transformer_is_served_without_torch(
+    corpus: Corpus, tiny_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("onnxruntime")
+    monkeypatch.setenv("EVERYLABEL_CACHE", str(tmp_path / "cache"))
+    encoder = EncoderConfig(kind=str(tiny_folder), max_tokens=16, onnx=True)
+    model = Hybrid(encoder=encoder, learned_weight=0.0).fit(corpus.train)
+    model.save(tmp_path / "model")
+    texts = ["Fishing quotas for the North Sea are cut again", "milk " * 50, ""]
+    command = [sys.executable, "-c", SERVED.format(heavy=HEAVY), str(tmp_path / "model"), json.dumps(texts)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = model.rank(texts, 9)
+    assert json.loads(done.stdout) == [found.ids.tolist(), found.scores.tobytes().hex(), []]

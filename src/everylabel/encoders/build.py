@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from everylabel.encoders.base import Encoder, EncoderConfig
+from everylabel.encoders.frozen import FrozenEncoder
 from everylabel.encoders.places import place_of
 from everylabel.encoders.pretrained import needed
-from everylabel.errors import ConfigError, ModelError
+from everylabel.errors import ConfigError
 from everylabel.run import QUIET, Run
 
 
@@ -53,13 +54,11 @@ def restore_encoder(config: EncoderConfig, state: Mapping[str, Any], run: Run = 
         from everylabel.encoders.transformer import TransformerEncoder
 
         return TransformerEncoder.restore(config, dict(state))
+    fingerprint = str(state.get("fingerprint"))
+    place_of(config.kind, fingerprint)  # an error where the model may not have it
+    if (frozen := FrozenEncoder.kept(config, fingerprint)) is not None:
+        return frozen
     needed("torch")
     from everylabel.encoders.transformer import TransformerEncoder
 
-    encoder = TransformerEncoder.load(config, place_of(config.kind, str(state.get("fingerprint"))))
-    if encoder.fingerprint != state.get("fingerprint"):
-        raise ModelError(
-            f"the model was made with another {config.kind!r} encoder ({str(state.get('fingerprint'))[:12]}) than "
-            f"the one found now ({encoder.fingerprint[:12]}): put the old weights back in its place, or fit again"
-        )
-    return encoder
+    return TransformerEncoder.found(config, fingerprint)

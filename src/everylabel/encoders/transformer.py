@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,37 +17,25 @@ from torch import Tensor, nn
 
 from everylabel import checks
 from everylabel.encoders.base import EncoderConfig, Tokens
-from everylabel.encoders.cache import VectorCache
+from everylabel.encoders.encoding import Encoding
 from everylabel.encoders.fingerprint import Fingerprint, evaluating
-from everylabel.encoders.passages import mean_passages, split_passages
+from everylabel.encoders.onnx import Around, OnnxTransformer, mean_of
+from everylabel.encoders.padding import Padding
 from everylabel.encoders.placed import Placed, budget
-from everylabel.encoders.places import BUNDLED, remember_place
+from everylabel.encoders.places import BUNDLED, place_of, remember_place
 from everylabel.encoders.pooler import pooler_heads
 from everylabel.encoders.pretrained import find_folder, load_sentence_transformer, needed
 from everylabel.encoders.reading import Read, Reading
 from everylabel.encoders.rebuilt import KINDS, can_be_rebuilt, heads_config, rebuilt
 from everylabel.encoders.tokenizer import TextTokenizer, require_known_parts, shared_tokenizer
-from everylabel.errors import ConfigError
-from everylabel.forks import Lock
-from everylabel.parallel import parallel_map
-from everylabel.run import QUIET, Run
-from everylabel.types import FloatArray, IntArray, LongArray
+from everylabel.errors import ConfigError, ModelError
+from everylabel.run import Run
+from everylabel.types import FloatArray, LongArray
 from everylabel.vectors import unit_rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from everylabel.encoders.onnx import OnnxTransformer
 
 MAX_TOKENS = 256
 MOST_TOKENS = 1 << 16  # of a text, where a model has no limit of its own
 BACKEND = "inductor"  # of torch.compile
-_KEPT_AT_ONCE = 4096  # texts whose vectors are written to the cache together
-
-
-class Padded(NamedTuple):
-    ids: LongArray
-    mask: NDArray[np.bool_]
 
 
 class TransformerModule(nn.Module):
@@ -57,29 +45,26 @@ class TransformerModule(nn.Module):
         super().__init__()
         self.transformer = transformer
         self.heads = nn.ModuleList(heads)
-        self.limit = limit  # tokens of a text, special ones included
-        self.prefix: IntArray = tokenizer.prefix
-        self.suffix: IntArray = tokenizer.suffix
         self.reading: Reading | None = None  # while it is trained
-        self.pad_id = int(getattr(transformer.config, "pad_token_id", None) or 0)
+        pad_id = int(getattr(transformer.config, "pad_token_id", None) or 0)
+        self.pad = Padding(tokenizer.prefix, tokenizer.suffix, limit, pad_id)
         pooling: Any = heads[0]
         self.dim = int(pooling.pooling_output_dimension)
         for head in heads[1:]:
             self.dim = int(head.out_features)  # type: ignore[arg-type]
 
     @property
-    def room(self) -> int:
-        """Tokens of a text without the special ones."""
-        return self.limit - len(self.prefix) - len(self.suffix)
+    def limit(self) -> int:
+        return self.pad.limit
 
     def forward(self, tokens: Tokens) -> Tensor:
         return self._without_empty(tokens, self._read(tokens, self._vectors))
 
-    def pooled(self, tokens: Tokens, hidden: Callable[[Padded], Tensor]) -> Tensor:
-        """As `forward`, with the last layer's states from elsewhere."""
-        padded = self.pad(tokens)
-        states = hidden(padded)
-        return self._without_empty(tokens, self._headed(states, torch.from_numpy(padded.mask).to(states.device)))
+    def pooled(self, states: FloatArray) -> FloatArray:
+        """One text's vector from the last layer's states, which came from elsewhere."""
+        there = torch.from_numpy(states[None]).to(next(self.parameters()).device)
+        found: FloatArray = self._headed(there, torch.ones(there.shape[:2], device=there.device))[0].cpu().numpy()
+        return found
 
     def states(self, tokens: Tokens) -> tuple[Tensor, Tensor]:
         """The special tokens' vectors are among them; dense layers are applied to each token's vector."""
@@ -112,7 +97,7 @@ class TransformerModule(nn.Module):
     def _read(self, tokens: Tokens, read: Read) -> Tensor:
         if self.reading is None or not self.training or not torch.is_grad_enabled():
             return read(*self._sent(tokens))
-        return self.reading.read(tokens.cut(self.room), self._sent, read, len(self.prefix) + len(self.suffix))
+        return self.reading.read(tokens.cut(self.pad.room), self._sent, read, self.limit - self.pad.room)
 
     def _sent(self, tokens: Tokens) -> tuple[Tensor, Tensor]:
         device = next(self.parameters()).device
@@ -141,20 +126,6 @@ class TransformerModule(nn.Module):
             return vectors
         return vectors.masked_fill(torch.from_numpy(empty).to(vectors.device)[:, None], 0)
 
-    def pad(self, tokens: Tokens) -> Padded:
-        """With special tokens, cut to the limit, as long as the longest row."""
-        lengths = np.minimum(tokens.lengths, self.room)
-        n_before, n_after = len(self.prefix), len(self.suffix)
-        full = lengths + n_before + n_after
-        ids = np.full((tokens.n_rows, int(full.max(initial=1))), self.pad_id, np.int64)
-        columns = np.arange(ids.shape[1])
-        mask = columns < full[:, None]
-        ids[:, :n_before] = self.prefix
-        inside = (columns >= n_before) & (columns < n_before + lengths[:, None])
-        ids[inside] = tokens.cut(self.room).ids
-        ids[mask & (columns >= n_before + lengths[:, None])] = np.tile(self.suffix, tokens.n_rows)
-        return Padded(ids, mask)
-
     def _hidden(self, ids: Tensor, mask: Tensor) -> Tensor:
         """The last layer's states, in float32 whatever the layers' precision: all that follows is in it."""
         with nullcontext() if self.reading is None else self.reading.autocast(ids.device):
@@ -163,19 +134,17 @@ class TransformerModule(nn.Module):
         return states.float()
 
 
-class TransformerEncoder:
+class TransformerEncoder(Encoding):
     """See `Encoder`. `load` makes one from a pretrained model, `restore` from the state of a trained one."""
 
     def __init__(self, config: EncoderConfig, module: TransformerModule, tokenizer: TextTokenizer, trained: bool):
-        self.config = config
-        self.dim = module.dim
-        self.tokenizer = tokenizer
+        super().__init__(config, module.dim, tokenizer, module.pad)
         self._module = module
         self._trained = trained
-        self._onnx: OnnxTransformer | None = None
         self._placed = Placed(module, config.device)
-        self._lock = Lock()
-        self._fingerprint = Fingerprint(module, json.dumps([tokenizer.json, heads_config(module.heads)]))
+        heads = heads_config(module.heads)
+        self._is_mean = len(heads) == 1 and heads[0][1].get("pooling_mode") == "mean"  # then int8 needs no torch
+        self._fingerprint = Fingerprint(module, json.dumps([tokenizer.json, heads]))
 
     @classmethod
     def load(cls, config: EncoderConfig, kind: str | None = None) -> TransformerEncoder:
@@ -188,6 +157,17 @@ class TransformerEncoder:
         encoder = cls._of(config, model, folder)
         if config.kind != BUNDLED:
             remember_place(encoder.fingerprint, folder)
+        return encoder
+
+    @classmethod
+    def found(cls, config: EncoderConfig, fingerprint: str) -> TransformerEncoder:
+        """The one that a model was made with, by what this machine has; another one is refused."""
+        encoder = cls.load(config, place_of(config.kind, fingerprint))
+        if encoder.fingerprint != fingerprint:
+            raise ModelError(
+                f"the model was made with another {config.kind!r} encoder ({fingerprint[:12]}) than "
+                f"the one found now ({encoder.fingerprint[:12]}): put the old weights back in its place, or fit again"
+            )
         return encoder
 
     @classmethod
@@ -225,10 +205,6 @@ class TransformerEncoder:
         module = TransformerModule(self._module.transformer, [pooling, linear], self.tokenizer, self._module.limit)
         return type(self)(self.config, module.eval(), self.tokenizer, trained=True)  # nobody else has this layer
 
-    def __getstate__(self) -> dict[str, Any]:
-        """To another process: without what it makes by itself on first use."""
-        return self.__dict__ | {"_onnx": None}
-
     @property
     def fingerprint(self) -> str:
         return self._fingerprint.value()
@@ -236,31 +212,6 @@ class TransformerEncoder:
     @property
     def module(self) -> TransformerModule:
         return self._module
-
-    @property
-    def limit(self) -> int:
-        return self._module.room
-
-    def tokenize(self, texts: Sequence[str], max_tokens: int | None = None, *, run: Run = QUIET) -> Tokens:
-        """At most as many tokens a text as one passage holds, or as are asked for."""
-        return self.tokenizer(texts, self._module.room if max_tokens is None else max_tokens, run=run)
-
-    def encode(self, texts: Sequence[str], *, keep: bool = False, run: Run = QUIET) -> FloatArray:
-        distinct = {text: i for i, text in enumerate(dict.fromkeys(texts))}
-        with run.task("encoding", len(distinct)) as advance:
-            encode = self._encode_kept if keep and self.config.cache and self._frozen else self._encode_now
-            vectors = encode(list(distinct), advance, run)
-        if len(distinct) == len(texts):
-            return vectors
-        return vectors[[distinct[text] for text in texts]]
-
-    def encode_tokens(self, tokens: Tokens, *, unit: bool = True, run: Run = QUIET) -> FloatArray:
-        with run.task("encoding", tokens.n_rows) as advance:
-            return self._vectors(tokens, advance, run, unit=unit)
-
-    def encode_passages(self, texts: Sequence[str], *, run: Run = QUIET) -> tuple[FloatArray, LongArray]:
-        passages, begins = split_passages(self.tokenizer(texts, run=run), self._module.room)
-        return self.encode_tokens(passages, run=run), begins
 
     def state(self) -> dict[str, Any]:
         state: dict[str, Any] = {"fingerprint": self.fingerprint}
@@ -298,31 +249,9 @@ class TransformerEncoder:
     def _frozen(self) -> bool:
         return not self._trained and not self._fingerprint.changed()
 
-    def _encode_kept(self, texts: list[str], advance: Callable[[int], None], run: Run) -> FloatArray:
-        """From the cache on disk; what is not there is encoded, and kept there."""
-        settings = [self.fingerprint, self._module.limit, self.config.passages != "first", self.config.onnx]
-        cache = VectorCache(json.dumps(settings), self.dim, run.say)
-        vectors, known = cache.get(texts)
-        missing = np.flatnonzero(~known)
-        advance(len(texts) - len(missing))
-        for first in range(0, len(missing), _KEPT_AT_ONCE):  # so that an interrupted run need not begin again
-            rows = missing[first : first + _KEPT_AT_ONCE]
-            some = [texts[i] for i in rows]
-            vectors[rows] = self._encode_now(some, advance, run)
-            cache.put(some, vectors[rows])
-        return vectors
-
-    def _encode_now(self, texts: list[str], advance: Callable[[int], None], run: Run) -> FloatArray:
-        if self.config.passages == "first":
-            return self._vectors(self.tokenize(texts), advance, run)
-        passages, begins = split_passages(self.tokenizer(texts), self._module.room)
-        vectors = self._vectors(passages, lambda _passages: None, run)
-        advance(len(texts))
-        return mean_passages(vectors, begins)
-
     def _vectors(self, tokens: Tokens, advance: Callable[[int], None], run: Run, *, unit: bool = True) -> FloatArray:
         if self.config.onnx and self._frozen and unit:
-            return self._vectors_onnx(tokens, advance, run)
+            return self._vectors_int8(tokens, advance, run)
         vectors, module = np.zeros((tokens.n_rows, self.dim), np.float32), self._placed()
         with evaluating(module), torch.inference_mode():
             for rows in batches(tokens.lengths, budget(module)):
@@ -331,23 +260,19 @@ class TransformerEncoder:
                 advance(len(rows))
         return vectors
 
-    def _vectors_onnx(self, tokens: Tokens, advance: Callable[[int], None], run: Run) -> FloatArray:
-        with self._lock:
-            if self._onnx is None:
-                from everylabel.encoders.onnx import OnnxTransformer
+    def _made_int8(self, run: Run) -> OnnxTransformer:
+        from everylabel.encoders.onnx_export import export
 
-                self._onnx = OnnxTransformer(self._module.transformer, self.fingerprint, run)
-            onnx = self._onnx
-        vectors = np.zeros((tokens.n_rows, self.dim), np.float32)
+        if self._is_mean:
+            around = Around(self.tokenizer.json, self.pad.limit, self.pad.pad_id, self.dim)
+            around.keep(self.fingerprint, self.config.max_tokens, run)
+        return OnnxTransformer(self.fingerprint, lambda: export(self._module.transformer), run)
 
-        def work(row: int) -> None:
-            with torch.inference_mode():
-                vectors[row] = unit_rows(self._module.pooled(tokens.take([row]), onnx).cpu().numpy())
-
-        with evaluating(self._module):
-            for _ in parallel_map(work, range(tokens.n_rows)):
-                advance(1)
-        return vectors
+    def _head(self, states: FloatArray) -> FloatArray:
+        if self._is_mean:
+            return mean_of(states)
+        with torch.inference_mode():
+            return self._module.pooled(states)
 
 
 def positions(transformer: Any, unknown: int = MAX_TOKENS) -> int | None:

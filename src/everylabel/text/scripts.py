@@ -68,10 +68,10 @@ _SPELT = re.compile(f"[{''.join(_OTHERWISE)}]")
 
 @cache
 def kinds() -> NDArray[np.uint8]:
-    """The kind of each code point: once, a fifth of a second."""
+    """The kind of each code point: once, a tenth of a second."""
     found = np.zeros(0x110000, np.uint8)
-    everything = "".join(map(chr, range(0x110000)))
-    found[[match.start() for match in re.finditer(r"\w", everything)]] = LETTER
+    found[np.fromiter(map(str.isalnum, map(chr, range(0x110000))), np.bool_, 0x110000)] = LETTER
+    found[ord("_")] = LETTER  # as for re, which takes twice as long to find them
     for code in range(0x20000):  # beyond it there are no marks but selectors
         if unicodedata.category(chr(code))[0] == "M" and not _inside(code, _PLAIN_MARKS):
             found[code] = MARK

@@ -156,7 +156,8 @@ class Hybrid(Method):
         """How much an encoder's word counts: by the share of the document that it reads."""
         if tower.encoder.config.kind == "static":
             return np.ones(len(views), np.float32)
-        limit: Any = tower.encoder.module.limit
+        tokenizer = tower.encoder.tokenizer
+        limit = (tower.encoder.limit or 0) + len(tokenizer.prefix) + len(tokenizer.suffix)
         n_tokens = TOKENS_PER_WORD * np.array([n_words_of(text) for text in views.full_texts], np.float32)
         return np.asarray(LEAST_READ + (1 - LEAST_READ) * np.minimum(1, limit / n_tokens), np.float32)
 
