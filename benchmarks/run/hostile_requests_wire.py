@@ -66,6 +66,7 @@ class Connection:
     socket: socket.socket = field(init=False)
     rest: bytes = b""
     n_sent: int = 0
+    is_cut: bool = False  # answered before all was sent: what came next would be taken for the rest
 
     def __post_init__(self) -> None:
         self.socket = socket.create_connection((HOME, self.port), PATIENCE, source_address=(self.source, 0))
@@ -76,19 +77,18 @@ class Connection:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.socket.close()
 
-    def send(self, data: bytes) -> bool:
-        """Was all of it taken? Who is answered before has said enough."""
+    def send(self, data: bytes) -> None:
+        """Who is answered before has said enough."""
         self.n_sent += 1
-        at = 0
-        while at < len(data):
-            if at and select.select([self.socket], [], [], 0)[0]:
-                return False
+        for at in range(0, len(data), PIECE):
+            self.is_cut = bool(at and select.select([self.socket], [], [], 0)[0])
+            if self.is_cut:
+                return
             try:
                 self.socket.sendall(data[at : at + PIECE])
             except ConnectionError:
-                return False
-            at += PIECE
-        return True
+                self.is_cut = True
+                return
 
     def answer(self, method: str) -> Answer | None:
         """The next one; None: the connection ends before it."""
@@ -180,7 +180,7 @@ class Client:
         except BaseException:
             connection.close()
             raise
-        if len(found) == sent.n_answers and found[-1].headers.get("connection", "").lower() != "close":
+        if len(found) == sent.n_answers and not connection.is_cut and not _says_close(found[-1]):
             self._open[place] = connection
         else:
             connection.close()
@@ -204,3 +204,7 @@ class Client:
         while len(found) < sent.n_answers and (answer := connection.answer(sent.method)) is not None:
             found.append(answer)
         return found
+
+
+def _says_close(answer: Answer) -> bool:
+    return answer.headers.get("connection", "").lower() == "close"
