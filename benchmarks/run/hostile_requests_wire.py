@@ -48,6 +48,10 @@ class UnreadableError(Exception):
     """What came is no HTTP."""
 
 
+class CutShortError(UnreadableError):
+    """An answer that ends before it is over."""
+
+
 def message(
     method: str, target: str, headers: Headers = (), body: bytes | None = None, *, host: str | None = "localhost"
 ) -> bytes:
@@ -113,7 +117,7 @@ class Connection:
             raise UnreadableError("an answer without its length")
         found = self._exactly(int(headers["content-length"]))
         if found is None:
-            raise UnreadableError("an answer that is shorter than it says")
+            raise CutShortError("an answer that is shorter than it says")
         return found
 
     def _chunks(self) -> bytes:
@@ -122,7 +126,7 @@ class Connection:
             line = self._until(b"\r\n")
             chunk = self._exactly(int(line, 16) + 2) if line else None
             if chunk is None:
-                raise UnreadableError("an answer whose chunks end too early")
+                raise CutShortError("an answer whose chunks end too early")
             if len(chunk) == 2:
                 return found
             found += chunk[:-2]
@@ -201,8 +205,12 @@ class Client:
             except OSError:  # it is closed already
                 return []
         found: list[Answer] = []
-        while len(found) < sent.n_answers and (answer := connection.answer(sent.method)) is not None:
-            found.append(answer)
+        try:
+            while len(found) < sent.n_answers and (answer := connection.answer(sent.method)) is not None:
+                found.append(answer)
+        except CutShortError:
+            if sent.way != "half-closed":  # who has said that it is going need not be told all
+                raise
         return found
 
 
