@@ -94,8 +94,8 @@ class DocumentSide(nn.Module):
         """A transformer's states, and which of them are the text's own: special tokens explain nothing."""
         encoder: Any = self.encoder
         states, _ = encoder.states(tokens)
-        columns, before = np.arange(states.shape[1]), len(encoder.prefix)
-        lengths = np.minimum(tokens.lengths, encoder.room)[:, None]
+        columns, before = np.arange(states.shape[1]), len(encoder.pad.prefix)
+        lengths = np.minimum(tokens.lengths, encoder.pad.room)[:, None]
         return states, (columns >= before) & (columns < before + lengths)
 
 
