@@ -45,4 +45,5 @@ def test_methods_are_listed_by_their_classes_without_what_they_are_fitted_with()
         probe("import everylabel.cli.main as cli; sys.argv = ['everylabel', 'methods']; cli.main()") for _ in range(3)
     ]
     assert {loaded for _, loaded in runs} <= {"numpy,scipy"}
-    assert min(seconds for seconds, _ in runs) < 1
+    bare = [probe("import numpy, scipy.sparse") for _ in range(3)]  # a quarter of a second, or what this machine takes
+    assert min(seconds for seconds, _ in runs) < 4 * min(seconds for seconds, _ in bare)
