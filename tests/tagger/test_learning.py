@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, vstack
 from tests.tagger.conftest import SMALL, Copy, assert_identical, place, quality
 
 import everylabel
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
 from everylabel.errors import DataError, NotFittedError
+from everylabel.methods.words.linear import Svm
+from everylabel.tagger import update
 from everylabel.tagger.blending_set import BlendingSet
-from everylabel.tagger.candidates import SHARED_COLUMNS, CandidateTable
+from everylabel.tagger.candidates import ADDED, SHARED_COLUMNS, CandidateTable
 from everylabel.tagger.judgements import Judgements
 from everylabel.tagger.tagger import Tagger
 
@@ -66,6 +68,34 @@ def test_learning_does_little_harm(copied: Copy, corpus: Any) -> None:
     before = quality(tagger.rank(rest.documents, 5), rest)
     tagger.learn(corpus.test.subset(range(20)))
     assert quality(tagger.rank(rest.documents, 5), rest) > before - 0.05
+
+
+def test_a_linear_expert_is_fitted_anew_when_there_is_enough_to_learn(copied: Copy, corpus: Any) -> None:
+    """As one that is fitted on all documents; a few make none, and a label without documents stays what it was."""
+    tagger = copied().add_labels([Label("new", "Quuxology")])
+    first = tagger.experts_["svm"]
+    tagger.learn(corpus.test.subset([0]))
+    assert tagger.experts_["svm"] is first
+    tagger.learn(corpus.test)
+    svm, documents = tagger.experts_["svm"], corpus.test.documents
+    parts = corpus.train, corpus.test.subset([0]), corpus.test
+    texts, titles = ([own for part in parts for own in getattr(part.documents, field)] for field in ("texts", "titles"))
+    joined = Dataset(
+        Documents(ids=[str(i) for i in range(len(texts))], texts=texts, titles=titles),
+        corpus.train.labels,
+        csr_matrix(vstack([part.required_pairs for part in parts])),
+    )
+    one, other = svm.rank(documents, 5), Svm().fit(joined).rank(documents, 5)
+    assert (one.ids[:, 0] == other.ids[:, 0]).mean() > 0.95
+    assert svm.counts_.sum() == joined.required_pairs.nnz
+    at = tagger.labels_.index["new"]
+    assert tagger.fitted_counts_[at] == ADDED
+    assert (np.delete(tagger.fitted_counts_, at) == joined.counts).all()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(update, "MOST_SECONDS", 0.0)
+        slow = copied()
+        slow.learn(corpus.test)
+    assert (slow.fitted_counts_ == corpus.train.counts).all()
 
 
 def test_much_that_was_learned_makes_a_full_fit_due(copied: Copy, corpus: Any) -> None:

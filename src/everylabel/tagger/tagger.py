@@ -173,7 +173,9 @@ class Tagger(Method):
     def learn(self, pairs: Pairs, *, rejected: Sequence[Sequence[str]] = (), complete: Sequence[bool] = ()) -> Learned:
         """New labelled documents, (text, label ids) each, of known labels: a quick update, not a new fit.
 
-        Neighbours and blend learn from them; the other experts stay as they are until a full fit is due. `rejected`:
+        Neighbours and blend learn from them, and linear experts are fitted anew on all documents whenever these have
+        grown by a twentieth, if that takes less than a minute (update.py); the others stay as they are until a full fit
+        is due. `rejected`:
         labels of each that a person was shown and found wrong. `complete`: whether its labels are all of them; if not,
         the blend alone learns, and only what was said.
         """

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
+import numpy as np
+
 from everylabel.data.dataset import Dataset, Documents, LabelSet, pairs_from_lists
 from everylabel.data.given import kind_of, text_of_field, texts_of
 from everylabel.errors import DataError
+from everylabel.methods.base import Method
 from everylabel.methods.vocabulary import Hidden
+from everylabel.methods.words.linear import Svm
 from everylabel.methods.words.neighbours import NearestNeighbours
 from everylabel.metrics.ranking import find_hits, ndcg
 from everylabel.tagger.blending_set import BlendingSet
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound="Tagger")
 Pairs: TypeAlias = Dataset | Iterable[tuple[str, Sequence[str]]]
 
+LEAST_GROWN = 0.05  # of a linear expert's pairs
+MOST_SECONDS = 60.0  # as the plan had it, rehearsals and all: an expert that takes longer waits for a full fit
 MOST_LEARNED = 0.1  # of the training documents: more are worth a full fit
 MOST_NEW_LABELS = 0.05  # of the labels with training documents
 
@@ -56,12 +62,31 @@ def learned(
     knn = old.experts_.get("knn")
     if isinstance(knn, NearestNeighbours) and len(new):
         neighbours = knn.with_documents(views, truth, old.labels_, model.counts_)
-        model.experts_ = old.experts_ | {"knn": neighbours.hiding(old.hidden_)}
+        if fresh := _fitted_on(neighbours, old):
+            model.fitted_counts_ = np.where(model.counts_ > 0, model.counts_, old.fitted_counts_)
+        changed = {"knn": neighbours, **fresh}
+        model.experts_ = old.experts_ | {name: expert.hiding(old.hidden_) for name, expert in changed.items()}
         model.training_ = old.training_.extended(new.documents.ids, beginnings(new.documents))
     model.learned_ = old.learned_ + len(new)
-    due = refit_due(model.learned_, old.n_train_, int((model.counts_ > 0).sum()), old.fitted_counts_)
+    due = refit_due(model.learned_, old.n_train_, int((model.counts_ > 0).sum()), model.fitted_counts_)
     done = Learned(len(judgements.complete), int(truth.nnz), n_first, score, due)
     return model.noted("learned", documents=done.documents, pairs=done.pairs, new_labels=done.new_labels), done
+
+
+def _fitted_on(neighbours: NearestNeighbours, old: Tagger) -> dict[str, Method]:
+    """The linear experts anew, on the documents that the neighbours are: those that read alike, take no longer than
+    `MOST_SECONDS`, and would know `LEAST_GROWN` more pairs. So a document is fitted on a bounded number of times
+    on average, however many are learned one after the other."""
+    seconds = {choice.name: choice.seconds for choice in old.plan_.experts}
+    n_pairs, found = neighbours.pairs_.nnz, dict[str, Method]()
+    for name, expert in old.experts_.items():
+        if not isinstance(expert, Svm) or (expert.tfidf, expert.language) != (neighbours.tfidf, neighbours.language):
+            continue
+        grown = n_pairs / max(int(expert.counts_.sum()), 1)
+        if grown > 1 + LEAST_GROWN and seconds[name] * grown <= MOST_SECONDS:
+            known = neighbours.rows, neighbours.pairs_
+            found[name] = expert.fitted_on(neighbours.features_, *known, neighbours.labels_, neighbours.counts_)
+    return found
 
 
 def as_dataset(labels: LabelSet, hidden: Hidden, pairs: Pairs, rejected: Sequence[Sequence[str]] = ()) -> Dataset:

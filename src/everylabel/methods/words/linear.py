@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from everylabel.data.dataset import Dataset
+from everylabel.data.dataset import Dataset, LabelSet
 from everylabel.errors import ConfigError
 from everylabel.linear.ranker import LinearRanker
 from everylabel.linear.solver import Features, SolverConfig
@@ -22,13 +22,13 @@ from everylabel.methods.base import Method, State
 from everylabel.methods.facts import MANY_LABELS, Facts, Work, compound_language
 from everylabel.methods.rare import check_rare_weight, favour_rare
 from everylabel.methods.traits import BAGS_OF_WORDS, method
-from everylabel.run import Run
+from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.text.features import DocumentFeatures, check_reading
 from everylabel.text.tfidf import TfidfConfig, in_language
 from everylabel.text.views import Views
 from everylabel.tree.build import LabelTree, build_tree, flat_tree, pifa
-from everylabel.types import Csr, IntArray, Ranking
+from everylabel.types import Csr, IntArray, LongArray, Ranking
 
 
 @method("svm", "one linear classifier per label against all documents: the flat variant of xr-linear")
@@ -67,6 +67,16 @@ class Svm(Method):
         features, X = read.fitted_tfidf(in_language(self.tfidf, self.language), run)
         tree = self._tree(X, dataset.required_pairs, seen_labels(dataset), run)
         self.texts_ = TextRanker(features, self._ranker().fit(Features.of(X), dataset.required_pairs, tree, run))
+
+    def fitted_on(self, features: DocumentFeatures, rows: Csr, pairs: Csr, labels: LabelSet, counts: LongArray) -> Self:
+        """The next model, with the same settings, of documents that were read by these features. Cost: a fit's."""
+        old = self.model_
+        model = old._copy()
+        tree = old._tree(rows, pairs, in_order_of_ids(counts, labels), QUIET)
+        model.texts_ = TextRanker(features, old._ranker().fit(Features.of(rows), pairs, tree))
+        model.labels_, model.counts_ = labels, counts
+        model.hidden_ = np.concatenate([old.hidden_, labels.deprecated[len(old.hidden_) :]])
+        return model
 
     def _tree(self, X: Csr, pairs: Csr, labels: IntArray, run: Run) -> LabelTree:  # noqa: ARG002
         return flat_tree(labels)
@@ -153,7 +163,12 @@ class TextRanker:
 
 
 def seen_labels(dataset: Dataset) -> IntArray:
-    """Labels with at least one pair, in the order of their ids, so that the order of the vocabulary does not matter."""
-    seen = np.flatnonzero(dataset.counts > 0)
-    ids = list(dataset.labels.ids)
+    """Labels with at least one pair."""
+    return in_order_of_ids(dataset.counts, dataset.labels)
+
+
+def in_order_of_ids(counts: LongArray, labels: LabelSet) -> IntArray:
+    """Those that are counted at all; by their ids, so that the order of the vocabulary does not matter."""
+    seen = np.flatnonzero(counts > 0)
+    ids = list(labels.ids)
     return np.array(sorted(seen, key=lambda label: ids[label]), np.int32)

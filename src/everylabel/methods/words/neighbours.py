@@ -65,7 +65,7 @@ class NearestNeighbours(Method):
         documents)."""
         old = self.model_
         model, read = old._copy(), views.read_in(self.language)
-        model.features_, rows = old.features_.grown(read.documents, csr_matrix(old.lists_.matrix.T))
+        model.features_, rows = old.features_.grown(read.documents, old.rows)
         both = csr_matrix(vstack([rows, read.tfidf(model.features_)], format="csr"))
         model.lists_ = InvertedLists.of(both, compact=old.lists_.weights.dtype == np.uint16)
         known = old.pairs_
@@ -74,6 +74,11 @@ class NearestNeighbours(Method):
         model.labels_, model.counts_ = labels, counts
         model.hidden_ = np.concatenate([old.hidden_, labels.deprecated[len(old.hidden_) :]])
         return model
+
+    @property
+    def rows(self) -> Csr:
+        """The training documents by `features_`. A copy: O(nnz)."""
+        return csr_matrix(self.model_.lists_.matrix.T)
 
     def nearest(self, views: Views) -> Ranking:
         """The most similar training documents: their numbers, and the similarity."""
