@@ -20,6 +20,7 @@ from everylabel.feedback.learning import learn_waiting
 from everylabel.feedback.store import DecisionStore
 from everylabel.methods.base import Method
 from everylabel.parallel import one_core
+from everylabel.web.memory import give_back
 from everylabel.web.metrics import Metrics
 from everylabel.web.projects import Project
 from everylabel.web.serving import Loaded, Serving
@@ -137,8 +138,11 @@ class Feedback:
             if learning.state != "waiting" and (counts["waiting"] < least or n_stored == learning.n_tried):
                 return
             learning.state, learning.n_tried = "running", n_stored
-            with one_core():
-                outcome = learn_waiting(self.store, serving.versions, project, least=least)
+            try:
+                with one_core():
+                    outcome = learn_waiting(self.store, serving.versions, project, least=least)
+            finally:
+                give_back()
             learning.error = ""
             if outcome is not None:
                 learning.last = outcome.to_json()

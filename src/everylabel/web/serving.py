@@ -21,6 +21,7 @@ from everylabel.errors import EverylabelError, ModelError
 from everylabel.feedback.versions import Versions
 from everylabel.methods.base import Method
 from everylabel.store import MANIFEST, load
+from everylabel.web.memory import give_back
 from everylabel.web.metrics import Metrics
 from everylabel.web.projects import Project
 from everylabel.workflow.settings import is_tagger
@@ -96,6 +97,7 @@ class Serving:
         self.current, self.refused, self._refused_stamp = loaded, "", None
         self._metrics.loaded(self.project.id, loaded.version, swapped=True)
         log.info("project %s: now served by version %d, %s", self.project.id, loaded.version, loaded.path)
+        give_back()
         return loaded
 
     def _refuse(self, error: Exception) -> None:
