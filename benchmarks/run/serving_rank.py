@@ -1,7 +1,7 @@
-"""How fast `rank` is without a server: python -m benchmarks.run.serving_rank MODEL DOCUMENTS ALONE
+"""How fast `rank` is without a server: python -m benchmarks.run.serving_rank MODEL DOCUMENTS ALONE CLIENTS
 
-All DOCUMENTS (a file of JSON lines: text, title) in batches of 256, then the first ALONE of them one at a time, each
-with a word more. Prints JSON.
+All DOCUMENTS (a file of JSON lines: text, title) in batches of 256, then in batches of as many as there are CLIENTS,
+then the first ALONE of them one at a time, with a word more each time. Prints JSON.
 """
 
 from __future__ import annotations
@@ -20,13 +20,17 @@ K = 10
 
 
 def main() -> None:
-    model, file, n_alone = everylabel.load(sys.argv[1]).model_, Path(sys.argv[2]), int(sys.argv[3])
+    model, file = everylabel.load(sys.argv[1]).model_, Path(sys.argv[2])
+    n_alone, n_clients = (int(own) for own in sys.argv[3:])
     warm_up(model)
     documents = read_documents(file)
-    begun = time.perf_counter()
-    for part in documents.slices(BATCH):
-        model.rank(part, K)
-    seconds = time.perf_counter() - begun
+    rates = {}
+    for size in (BATCH, n_clients):
+        asked = marked(documents, f"by {size}")
+        begun = time.perf_counter()
+        for part in asked.slices(size):
+            model.rank(part, K)
+        rates[size] = round(len(asked) / (time.perf_counter() - begun), 1)
     single = marked(documents.subset(range(min(n_alone, len(documents)))), "alone")
     alone = []
     for i in range(len(single)):
@@ -34,7 +38,7 @@ def main() -> None:
         begun = time.perf_counter()
         model.rank(document, K)
         alone.append(round(time.perf_counter() - begun, 6))
-    print(json.dumps({"documents": len(documents), "seconds": round(seconds, 3), "alone": alone}))
+    print(json.dumps({"rate": rates[BATCH], "rate_by_clients": rates[n_clients], "alone": alone}))
 
 
 if __name__ == "__main__":

@@ -157,13 +157,22 @@ def test_ratios_are_against_the_mean_of_before_and_after() -> None:
     one = {"documents_per_second": 90.0, "p95_ms": 30.0, "p95_bound_ms": 40.0, "mean_ms": 11.0}
     ours = {"suggest": one, "tag": one, "suggest_alone": one, "tag_alone": one}
     ranks = {
-        "rank_before": {"documents_per_second": 80.0, "alone_mean_ms": 9.0},
-        "rank_after": {"documents_per_second": 120.0, "alone_mean_ms": 11.0},
+        "rank_before": {
+            "documents_per_second": 80.0,
+            "documents_per_second_by_clients": 70.0,
+            "alone_mean_ms": 9.0,
+        },
+        "rank_after": {
+            "documents_per_second": 120.0,
+            "documents_per_second_by_clients": 80.0,
+            "alone_mean_ms": 11.0,
+        },
     }
     found = serving_load.ratios(
         {"everylabel": ours, "annif": {"suggest": one | {"documents_per_second": 9.0}}, **ranks}
     )
     assert found["suggest_of_rank"] == 0.9
+    assert found["suggest_of_rank_by_clients"] == 1.2
     assert found["tag_p95_of_fair"] == 1.5
     assert found["suggest_alone_of_rank"] == 1.1
     assert found["suggest_of_annif"] == 10
