@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sql
@@ -115,6 +116,33 @@ def test_counts_and_marks(store: DecisionStore) -> None:
     assert [(one.learned_in, one.refused) for one in store.list("p")] == [(4, 0), (0, 0), (0, 0), (0, 1)]
     assert [tuple(mark) for mark in store.marks("p")][:2] == [(ids[0], 4, False), (ids[1], 4, True)]
     assert store.counts("nobody's") == {"stored": 0, "undone": 0, "learned": 0, "waiting": 0}
+
+
+def test_lists_and_counts_go_by_indexes(tmp_path: Path) -> None:
+    """What was undone is passed over, and no text is read to count; also in a database of before there were indexes."""
+    url = f"sqlite:///{tmp_path / 'decisions.db'}"
+    first = DecisionStore(url)
+    first.add("p", BOTH)
+    with first.database.writing() as connection:
+        for name in ("everylabel_decisions_valid", "everylabel_decisions_by_state"):
+            connection.execute(sql.text(f"DROP INDEX {name}"))
+    first.close()
+    again, asked = DecisionStore(url), list[tuple[str, Any]]()
+
+    def note(_: object, __: object, statement: str, values: object, *___: object) -> None:
+        asked.append((statement, values))
+
+    sql.event.listen(again.database._engine, "before_cursor_execute", note)
+    assert again.list("p", limit=1)
+    assert again.waiting("p")
+    assert again.counts("p")["waiting"] == 1
+    sql.event.remove(again.database._engine, "before_cursor_execute", note)
+    questions = [one for one in asked if one[0].startswith("SELECT")]
+    with again.database.reading() as connection:
+        plans = [connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {one}", own).all()[0][3] for one, own in questions]
+    assert ["everylabel_decisions_valid" in plans[0], "everylabel_decisions_by_state" in plans[1]] == [True, True]
+    assert "COVERING INDEX everylabel_decisions_by_state" in plans[2]
+    again.close()
 
 
 def test_order_does_not_ask_the_clock(store: DecisionStore, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,6 +46,8 @@ decisions = sql.Table(
     sql.Column("refused", sql.Integer, nullable=False, default=0),
     sql.UniqueConstraint("project", "key"),
     sql.Index("everylabel_decisions_by_project", "project", "id"),
+    sql.Index("everylabel_decisions_valid", "project", "undone", "id"),  # past those that were undone
+    sql.Index("everylabel_decisions_by_state", "project", "undone", "learned_in", "complete", "id"),
     sqlite_autoincrement=True,  # no id is ever given twice
 )
 
@@ -100,5 +102,7 @@ def create(connection: sql.Connection, name: str) -> None:
             "nothing was changed: install the later version, or give another database"
         )
     tables.create_all(connection)
+    for index in decisions.indexes:  # some came later than the table
+        index.create(connection, checkfirst=True)
     if found is None:
         connection.execute(sql.insert(schema).values(version=VERSION))
