@@ -185,6 +185,103 @@ def rank_labels(first: Any, last: Any, x: Any, by_feature: Any, by_word: Any, bi
         sort_heap(out_ids[d], out_scores[d], size)
 
 
+@njit(nogil=True, cache=True)
+def rank_shortlist(
+    first: Any,
+    last: Any,
+    x: Any,
+    by_feature: Any,
+    heads: Any,
+    by_label: Any,
+    largest: Any,
+    limits: Any,
+    bias: Any,
+    scratch: Any,
+    out_ids: Any,
+    out_scores: Any,
+) -> None:
+    """As `rank_labels`, without a look at labels and label features that a document does not lead to.
+
+    `heads`: of each label feature the labels for which it counts most, `by_label` the features of each label, sorted.
+    `limits`: label features whose heads are walked, entries of these, and labels that are then scored with all of
+    their features. `largest`: the largest value in each head. `scratch`, all 0, is left so: (sums, whether there is
+    one, their places) of label features, then of labels. O(entries of the words + the limits) a document.
+    """
+    x_indptr, x_indices, x_values = x
+    w_indptr, w_indices, w_values = by_feature
+    h_indptr, h_labels, h_values = heads
+    z_indptr, z_indices, z_values = by_label
+    most_features, most_visits, n_shortlist = limits
+    vector, reached, features, totals, touched, labels = scratch
+    for d in range(first, last):
+        n_features = 0
+        end = x_indptr[d + 1]
+        for i in range(x_indptr[d], end):
+            if i + _AHEAD < end:
+                prefetch(w_indices, np.int64(w_indptr[x_indices[i + _AHEAD]]))
+                prefetch(w_values, np.int64(w_indptr[x_indices[i + _AHEAD]]))
+            for e in range(w_indptr[x_indices[i]], w_indptr[x_indices[i] + 1]):
+                g = w_indices[e]
+                if not reached[g]:
+                    reached[g] = True
+                    features[n_features] = g
+                    n_features += 1
+                vector[g] += x_values[i] * w_values[e]
+        n = 0
+        for g in _strongest(features[:n_features], vector, largest, h_indptr, most_features, most_visits):
+            if vector[g] != 0:
+                for i in range(h_indptr[g], h_indptr[g + 1]):
+                    label = h_labels[i]
+                    if not touched[label]:
+                        touched[label] = True
+                        labels[n] = label
+                        n += 1
+                    totals[label] += vector[g] * h_values[i]
+        margins = np.empty(n, np.float32)
+        for i in range(n):
+            margins[i] = totals[labels[i]] + bias
+            totals[labels[i]], touched[labels[i]] = 0, False
+        lowest = np.float32(-np.inf)
+        if n > n_shortlist:
+            margin = np.partition(margins, n - n_shortlist)[n - n_shortlist]
+            if _TINY < logistic(margin) < _NEARLY_ONE:
+                lowest = margin - _SLACK
+        size = 0
+        for i in range(n):
+            if margins[i] >= lowest:
+                total = np.float32(0)
+                for e in range(z_indptr[labels[i]], z_indptr[labels[i] + 1]):
+                    total += vector[z_indices[e]] * z_values[e]
+                size = push(out_ids[d], out_scores[d], size, labels[i], logistic(total + bias))
+        sort_heap(out_ids[d], out_scores[d], size)
+        for i in range(n_features):
+            vector[features[i]], reached[features[i]] = 0, False
+
+
+@njit(nogil=True, cache=True)
+def _strongest(features: Any, vector: Any, largest: Any, starts: Any, most: Any, most_visits: Any) -> Any:
+    """Those of the label features that can count most for a label, as many as the limits allow; in any order."""
+    n, n_visits = len(features), 0
+    for g in features:
+        n_visits += starts[g + 1] - starts[g]
+    if n <= most and n_visits <= most_visits:
+        return features
+    impacts = np.empty(n, np.float32)
+    for i in range(n):
+        impacts[i] = abs(vector[features[i]]) * largest[features[i]]
+    kept = np.arange(n)
+    if n > most:
+        kept = np.flatnonzero(impacts >= np.partition(impacts, n - most)[n - most])[:most]
+    kept = kept[np.argsort(-impacts[kept])]
+    n_kept, n_visits = 0, 0
+    for at in kept:
+        n_visits += starts[features[at] + 1] - starts[features[at]]
+        if n_visits > most_visits and n_kept > 0:
+            break
+        n_kept += 1
+    return features[kept[:n_kept]]
+
+
 @njit(nogil=True, cache=True, inline="always")
 def logistic(margin: Any) -> Any:
     return np.float32(1) / (np.float32(1) + np.exp(-margin))

@@ -18,15 +18,9 @@ from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_f
 from everylabel.errors import ConfigError
 from everylabel.linear.bilinear import learn_pairs
 from everylabel.methods.words.lexical import TfidfMatch
-from everylabel.methods.zestxml.zest import (
-    RankingTables,
-    Table,
-    ZestXml,
-    associated,
-    by_document_words,
-    in_matrix,
-    parts,
-)
+from everylabel.methods.zestxml.ranking import RankingTables
+from everylabel.methods.zestxml.table import Table, associated, by_document_words, in_matrix, parts
+from everylabel.methods.zestxml.zest import ZestXml
 from everylabel.metrics.ranking import evaluate, restrict
 
 # every label is a kind of animal and what is done with it; documents use other words than the labels do
@@ -245,3 +239,10 @@ def test_a_new_word_of_a_label_that_comes_later_counts_by_itself(tmp_path: Path)
             there = before.ids[row] >= 0
             assert after.ids[row][others].tolist() == before.ids[row][there].tolist()
             np.testing.assert_allclose(after.scores[row][others], before.scores[row][there], atol=1e-6)
+
+
+def test_a_word_of_a_label_that_came_later_is_that_of_the_next_one_too() -> None:
+    method = ZestXml().fit(DATA)
+    method.add_labels([Label("new", "colonies of penguins")]).add_labels([Label("newer", "penguin quuxology")])
+    assert method.rank(["quuxology of the penguin"], 2).ids.tolist() == [[len(LABELS) + 1, len(LABELS)]]
+    assert method.rank(["colony of penguins"], 2).ids.tolist() == [[len(LABELS), len(LABELS) + 1]]

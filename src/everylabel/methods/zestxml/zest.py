@@ -13,19 +13,21 @@ Deviations:
   labels). Half of the pairs are learned without it, because unseen labels have only words.
 - Negatives: the shortlist of the associations, then that of the learned weights, and random labels. Logistic loss by
   Adagrad, a few passes, instead of the paper's solver. No second classifier is mixed in.
+- From `MANY_LABELS` labels on the table and what a document looks at are bounded; of more than 500,000 documents so
+  many are learned from (bounds.py).
 Cost: fit pairs x label words x document words for the associations, by blocks; a pass over the pairs costs pairs x
-label words x `entries`. A document: the entries of its words, and the labels of the label words that they lead to.
+label words x `entries`, on one core. A document: the entries of its words, and the labels of the label words that they
+lead to; with many labels at most 1,000 a word and 100,000 in all, however many there are.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import field, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import block_diag, csr_matrix, hstack, identity, vstack
+from scipy.sparse import csr_matrix, hstack
 
 from everylabel import checks
 from everylabel.data.dataset import Dataset, LabelSet, contains
@@ -34,8 +36,28 @@ from everylabel.errors import ConfigError
 from everylabel.methods.base import Method, State
 from everylabel.methods.facts import MANY_LABELS, Facts, Work
 from everylabel.methods.traits import PAIRS_AND_TEXTS, method
-from everylabel.parallel import for_each_part, parallel_map
-from everylabel.run import QUIET, Run
+from everylabel.methods.zestxml.bounds import (
+    MOST_DOCUMENTS,
+    MOST_ENTRIES,
+    MOST_FEATURES_OF_A_WORD,
+    MOST_LABEL_WORDS,
+    MOST_TRUE_LABELS,
+    MOST_WORDS_OF_A_LABEL,
+    sampled_documents,
+)
+from everylabel.methods.zestxml.ranking import RankingTables
+from everylabel.methods.zestxml.table import (
+    START,
+    Table,
+    associated,
+    by_document_words,
+    in_matrix,
+    is_same_word,
+    parts,
+    same_words,
+    with_bounded_columns,
+)
+from everylabel.run import Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.text.features import DocumentFeatures
 from everylabel.text.lemmas import check_language, lemmatised, stop_words
@@ -43,27 +65,17 @@ from everylabel.text.matching import label_texts
 from everylabel.text.tfidf import Tfidf, TfidfConfig, in_language
 from everylabel.text.views import Views
 from everylabel.types import Csr, IntArray, Ranking
-from everylabel.vectors import side_by_side, unit_rows
+from everylabel.vectors import largest_of_rows, side_by_side, unit_rows
 
-_BLOCK = 256  # label features whose associations are there at a time
-_LEAST = 1e-9  # an association below it is none
-_START = 5.0  # margin of a perfect match before anything is learned
-_START_OWN = 1.0  # of the label's own feature
-_START_BIAS = -3.0
 _ROUNDS = 2  # shortlists: of the associations, then of what was learned
 _SAME_WORD = 2.0  # start of a label word's own entry; all others of it together have length 1
 _NEGATIVES = 20  # of a document from the shortlist, and half as many at random
 _PLAIN_SHARE = 0.5  # of the pairs, learned without the label's own feature
 _RATE = 0.03
+_UNTOUCHED = 1e-2  # the squares that Adagrad begins with
+_DOCUMENTS_AT_A_TIME = 1 << 16  # whose shortlists are there at a time, in a fit
 LARGEST_MARGIN = 1e6  # before it becomes a probability
 _COST_POSITIVE = 2.0  # loss weight of true pairs
-
-
-class Table(NamedTuple):
-    """W by label features: csr (label features, document features), and the constant."""
-
-    weights: Csr
-    bias: float
 
 
 @method(
@@ -89,7 +101,14 @@ class ZestXml(Method):
 
     @classmethod
     def cost(cls, facts: Facts) -> Work:
-        return Work(solving=facts.n_pairs * (2e-4 + 1.3e-6 * min(facts.words, 1_000)))
+        """By the pairs that are learned from, and the labels where there are many; words of documents that are not
+        learned from are read, too. Labels: from 20,000 documents of wordnet-reverse."""
+        n_pairs = facts.n_pairs * min(1.0, MOST_DOCUMENTS / max(facts.n_labelled, 1))
+        n_read = facts.n_labels if facts.many_labels else 0
+        beyond = 1e-5 * facts.read_words if facts.n_labelled > MOST_DOCUMENTS else 0.0
+        return Work(
+            reading=8e-5 * n_read + beyond, solving=n_pairs * (2e-4 + 1.3e-6 * min(facts.words, 1_000)) + 1e-4 * n_read
+        )
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:
@@ -110,21 +129,32 @@ class ZestXml(Method):
         views = Views.in_run(dataset.documents, run).taken(np.argsort(ranks(dataset.documents.ids)))
         read = views.lemmatised(self.language)
         self.features_, X = read.fitted_tfidf(in_language(self.tfidf, self.language), run)
-        Z = self._label_features(ordered, read, run)
-        X, n_words = hstack([X, self._label_words(read)], format="csr"), X.shape[1]
-        own = self.words_.n_terms  # the first label feature that is a label itself
-        same = same_words(own, n_words, (Z.shape[1], X.shape[1]))
-        table = associated(X, ordered.required_pairs, Z, same * np.float32(_SAME_WORD), own, self.entries, run)
+        many = len(dataset.labels) > MANY_LABELS
+        Z = self._label_features(ordered, read, many, run)
         rng = np.random.default_rng(self.random_state)
+        X, label_words, pairs = self._learned_from(X, self._label_words(read), ordered.required_pairs, rng)
+        X, n_words = hstack([X, label_words], format="csr"), X.shape[1]
+        self.first_own_ = own = self.words_.n_terms  # the first label feature that is a label itself
+        same = same_words(own, n_words, (Z.shape[1], X.shape[1])) * np.float32(_SAME_WORD)
+        table = associated(X, pairs, Z, same, own, self.entries, run, MOST_ENTRIES if many else None)
+        if many:
+            table = with_bounded_columns(table, MOST_FEATURES_OF_A_WORD)
         for _ in range(_ROUNDS):
-            table = self._learned(X, ordered.required_pairs, Z, table, same, own, rng, run)
+            table = self._learned(X, pairs, Z, table, n_words, many, rng, run)
         place = ranks(dataset.labels.ids)
-        self.tables_ = RankingTables(by_document_words(table), csr_matrix(Z[place].T))
+        self.tables_ = RankingTables.of(by_document_words(table), Z[place], many)
         self.bias_ = table.bias
-        itself = table.weights.data[in_matrix(table.weights, same)]
-        self.new_word_: float = float(itself.mean()) if len(itself) else _START
+        itself = table.weights.data[is_same_word(table.weights, n_words)]
+        self.new_word_: float = float(itself.mean()) if len(itself) else START
 
-    def _label_features(self, dataset: Dataset, read: Views, run: Run) -> Csr:
+    def _learned_from(self, X: Csr, label_words: Csr, pairs: Csr, rng: np.random.Generator) -> tuple[Csr, Csr, Csr]:
+        """The rows of the documents that the table is learned from: all, or a sample."""
+        if X.shape[0] <= MOST_DOCUMENTS:
+            return X, label_words, pairs
+        rows = sampled_documents(pairs, MOST_DOCUMENTS, rng)
+        return X[rows], label_words[rows], pairs[rows]
+
+    def _label_features(self, dataset: Dataset, read: Views, many: bool, run: Run) -> Csr:
         """Labels x (words, then one feature for each seen label). How rare a word is goes by the documents."""
         labels = dataset.labels
         texts, owners = label_texts(labels)
@@ -132,15 +162,26 @@ class ZestXml(Method):
         ngrams = fields["all"].ngrams_ if fields else 1
         own = lemmatised(texts, self.language)
         self.words_ = self._vocabulary(ngrams).fit(own)
+        if many:
+            self.words_ = self._bounded(self.words_, own)
         if read.documents.features is None:
             df = np.bincount(read.words(self.words_, run).indices, minlength=self.words_.n_terms)
             self.words_ = self.words_.weighed_by(np.log((1 + len(read)) / (1 + df)) + 1)
-        vectors = mean_of_texts(self.words_.transform(own), owners)
+        vectors = mean_of_texts(self.words_.transform(own), owners, many)
         seen = np.flatnonzero(dataset.counts)
         each = csr_matrix(
             (np.ones(len(seen), np.float32), (seen, np.arange(len(seen)))), shape=(len(labels), len(seen))
         )
         return hstack([vectors, each], format="csr", dtype=np.float32)
+
+    def _bounded(self, words: Tfidf, texts: Sequence[str]) -> Tfidf:
+        """A vocabulary of at most `MOST_LABEL_WORDS`: without pairs of words, then without those of few labels."""
+        config, min_df = words.config, 1
+        while words.n_terms > MOST_LABEL_WORDS:
+            min_df *= 2 if words.ngrams_ == 1 else 1
+            words = Tfidf(config=replace(config, ngrams=1, min_df=min_df)).fit(texts)
+        words.config = replace(config, ngrams=words.ngrams_)  # as a restored one has it: a label that is added is rare
+        return words
 
     def _vocabulary(self, ngrams: int | None = None) -> Tfidf:
         stop = (*self.tfidf.stop_words, *stop_words(self.language))
@@ -154,16 +195,15 @@ class ZestXml(Method):
         return read.words(self.words_)
 
     def _learned(
-        self, X: Csr, pairs: Csr, Z: Csr, table: Table, same: Csr, own: int, rng: np.random.Generator, run: Run
+        self, X: Csr, pairs: Csr, Z: Csr, table: Table, n_words: int, many: bool, rng: np.random.Generator, run: Run
     ) -> Table:
         """Weights after `epochs` passes over true pairs and the wrong labels that the table ranks highest."""
         from everylabel.linear.bilinear import learn_pairs
 
         labelled = np.flatnonzero(np.diff(pairs.indptr))
-        candidates = self._candidates(X, pairs, Z, table, rng)
+        candidates = self._candidates(X, pairs, Z, table, many, rng)
         weights = table.weights.copy()
-        squares = np.full(weights.nnz, 1e-2, np.float32)
-        untouched = squares.copy()
+        squares = np.full(weights.nnz, _UNTOUCHED, np.float32)
         bias = np.array([table.bias, 1.0])
         with run.task("label words", self.epochs) as advance:
             for _ in range(self.epochs):
@@ -173,7 +213,7 @@ class ZestXml(Method):
                     parts(X),
                     candidates,
                     plain,
-                    own,
+                    self.words_.n_terms,
                     parts(Z),
                     parts(weights),
                     squares,
@@ -183,29 +223,34 @@ class ZestXml(Method):
                     _COST_POSITIVE,
                 )
                 advance(1)
-        new = squares == untouched
-        itself = in_matrix(weights, same)
+        new = squares == np.float32(_UNTOUCHED)
+        itself = is_same_word(weights, n_words)
         known = weights.data[itself & ~new]
         if len(known):
             weights.data[itself & new] = known.mean()
         return Table(weights, float(bias[0]))
 
-    def _candidates(self, X: Csr, pairs: Csr, Z: Csr, table: Table, rng: np.random.Generator) -> Any:
+    def _candidates(self, X: Csr, pairs: Csr, Z: Csr, table: Table, many: bool, rng: np.random.Generator) -> Any:
         """(indptr, labels, hits): each document's labels, the best wrong ones and some at random; all of them seen."""
         seen = np.unique(pairs.indices)
-        most = _NEGATIVES + int(np.diff(pairs.indptr).max())
-        tables = RankingTables(by_document_words(table), csr_matrix(Z[seen].T))
-        found = tables.ranked(X, table.bias, min(len(seen), most))
-        ids = np.where(found.ids >= 0, seen[found.ids], -1)
-        wrong = np.where(contains(pairs, ids), -1, ids)
-        place = np.where(wrong >= 0, np.cumsum(wrong >= 0, axis=1), 0)
-        rows, columns = np.nonzero((place > 0) & (place <= _NEGATIVES))
-        random = rng.choice(seen, (len(ids), max(1, _NEGATIVES // 2)))
-        at = (
-            np.concatenate([rows, np.repeat(np.arange(len(random)), random.shape[1])]),
-            np.concatenate([wrong[rows, columns], random.ravel()]),
-        )
-        both = csr_matrix((np.ones(len(at[0]), np.float32), at), shape=pairs.shape) + pairs
+        n_true = int(np.diff(pairs.indptr).max())
+        most = _NEGATIVES + (min(n_true, MOST_TRUE_LABELS) if many else n_true)
+        tables = RankingTables.of(by_document_words(table), Z[seen], many)
+        rows, labels = [], []
+        for first in range(0, X.shape[0], _DOCUMENTS_AT_A_TIME):
+            block = slice(first, first + _DOCUMENTS_AT_A_TIME)
+            found = tables.ranked(X[block], table.bias, min(len(seen), most))
+            ids = np.where(found.ids >= 0, seen[found.ids], -1)
+            wrong = np.where(contains(pairs[block], ids), -1, ids)
+            place = np.where(wrong >= 0, np.cumsum(wrong >= 0, axis=1), 0)
+            at = np.nonzero((place > 0) & (place <= _NEGATIVES))
+            rows.append(first + at[0])
+            labels.append(wrong[at])
+        random = rng.choice(seen, (X.shape[0], max(1, _NEGATIVES // 2)))
+        rows.append(np.repeat(np.arange(len(random)), random.shape[1]))
+        labels.append(random.ravel())
+        places = np.concatenate(rows), np.concatenate(labels)
+        both = csr_matrix((np.ones(len(places[0]), np.float32), places), shape=pairs.shape) + pairs
         both.sort_indices()
         return both.indptr.astype(np.int64), both.indices, in_matrix(both, pairs)
 
@@ -221,17 +266,12 @@ class ZestXml(Method):
         words = self.words_.widened(own)
         known, n_new = self.words_.n_terms, words.n_terms - self.words_.n_terms
         old = self.tables_
-        vectors = mean_of_texts(words.transform(own), owners)
-        # between the words that were known and the new ones are the features of the fit's labels
-        others = csr_matrix((vectors.shape[0], old.table.shape[1] - known), dtype=np.float32)
-        Z = hstack([vectors[:, :known], others, vectors[:, known:]], format="csr")
-        nowhere = csr_matrix((n_new, old.labels_by_word.shape[1]), dtype=np.float32)
-        itself = identity(n_new, np.float32) * np.float32(self.new_word_)
+        vectors = mean_of_texts(words.transform(own), owners, old.words_by_label is not None)
+        # between the words of the fit and those that came later are the features of the fit's labels
+        first, others = self.first_own_, csr_matrix((vectors.shape[0], old.table.shape[1] - known), dtype=np.float32)
+        Z = hstack([vectors[:, :first], others, vectors[:, first:]], format="csr")
         self.words_ = words
-        self.tables_ = RankingTables(
-            block_diag([old.table, itself], format="csr"),
-            hstack([vstack([old.labels_by_word, nowhere]), Z.T], format="csr"),
-        )
+        self.tables_ = old.with_labels(Z, n_new, self.new_word_)
 
     def _state(self) -> State:
         own = {
@@ -239,14 +279,18 @@ class ZestXml(Method):
             "labels_by_word": self.tables_.labels_by_word,
             "bias": self.bias_,
             "new_word": self.new_word_,
+            "first_own": self.first_own_,
         }
+        if self.tables_.words_by_label is not None:
+            own["words_by_label"] = self.tables_.words_by_label
         return self.features_.state("tfidf") | add_prefix("words", self.words_.state()) | own
 
     def _restore(self, state: State) -> None:
         self.features_ = DocumentFeatures(in_language(self.tfidf, self.language)).restore("tfidf", state)
         self.words_ = self._vocabulary().restore(strip_prefix(state, "words"))
-        self.tables_ = RankingTables(state["table"], state["labels_by_word"])
+        self.tables_ = RankingTables(state["table"], state["labels_by_word"], state.get("words_by_label"))
         self.bias_, self.new_word_ = state["bias"], state["new_word"]
+        self.first_own_ = state.get("first_own", self.words_.n_terms)  # older models do not say
 
     def _check_contents(self, n_labels: int) -> None:
         """From the words of a document to those of a label, and from these to the labels."""
@@ -255,90 +299,16 @@ class ZestXml(Method):
         own = self.tables_
         checks.matrix(own.table, "table", self.features_.n_columns + self.words_.n_terms, own.labels_by_word.shape[0])
         checks.matrix(own.labels_by_word, "labels by word", None, n_labels)
+        if own.words_by_label is not None:
+            checks.matrix(own.words_by_label, "words by label", n_labels, own.labels_by_word.shape[0])
+        checks.whole(self.first_own_, "words of the fit", most=self.words_.n_terms)
         checks.number(self.bias_, "bias", -LARGEST_MARGIN, LARGEST_MARGIN)
         checks.number(self.new_word_, "weight of a new word", -LARGEST_MARGIN, LARGEST_MARGIN)
 
 
-def mean_of_texts(vectors: Csr, owners: IntArray) -> Csr:
-    """A label's vector, of length 1: the mean of its texts'."""
+def mean_of_texts(vectors: Csr, owners: IntArray, many: bool) -> Csr:
+    """A label's vector, of length 1: the mean of its texts'; where there are many labels, of so many words."""
     of_label = csr_matrix((np.ones(len(owners), np.float32), (owners, np.arange(len(owners)))))
-    return csr_matrix(unit_rows(of_label @ vectors))
-
-
-def associated(X: Csr, pairs: Csr, Z: Csr, same: Csr, own: int, entries: int, run: Run = QUIET) -> Table:
-    """The `entries` document features that go most with each label feature, beyond chance; and the word itself.
-
-    O(words of the documents of each label feature), on all cores. Rows have length 1, then the start's
-    scale; the labels' own features, from `own` on, begin low: they are to learn what the words do not say.
-    """
-    from everylabel.linear.bilinear import associate
-
-    of_features = csr_matrix((pairs @ Z).T)  # label features x documents
-    mean = np.asarray(X.mean(axis=0), np.float32).ravel()
-    chance = np.asarray(of_features.sum(axis=1), np.float32).ravel()
-    inputs = (parts(of_features), parts(X), mean, chance, np.float32(_LEAST))
-
-    def work(first: int) -> Csr:
-        last = min(first + _BLOCK, Z.shape[1])
-        indices, values = np.empty((last - first, entries), np.int32), np.empty((last - first, entries), np.float32)
-        sizes = associate(first, last, *inputs, indices, values)
-        there = np.arange(entries) < sizes[:, None]
-        indptr = np.concatenate([[0], np.cumsum(sizes)])
-        return csr_matrix((values[there], indices[there], indptr), shape=(last - first, X.shape[1]))
-
-    with run.task("label words: associations", Z.shape[1]) as advance:
-        blocks = []
-        for block in parallel_map(work, range(0, Z.shape[1], _BLOCK)):
-            blocks.append(block)
-            advance(block.shape[0])
-    weights = csr_matrix(unit_rows(vstack(blocks, format="csr")).maximum(same))
-    weights.sort_indices()
-    begins = np.where(np.arange(weights.shape[0]) < own, _START, _START_OWN)
-    weights.data = (weights.data * np.repeat(begins, np.diff(weights.indptr))).astype(np.float32)
-    return Table(weights, _START_BIAS)
-
-
-def same_words(n: int, first: int, shape: tuple[int, int]) -> Csr:
-    """Label features x document features, 1 where both are the same of the n label words, from column `first` on."""
-    places = np.arange(n)
-    return csr_matrix((np.ones(n, np.float32), (places, first + places)), shape=shape)
-
-
-def by_document_words(table: Table) -> Csr:
-    found = csr_matrix(table.weights.T)
-    found.sort_indices()
-    return found
-
-
-@dataclass(frozen=True)
-class RankingTables:
-    """What ranking reads: `table` is W by document features, `labels_by_word` is Z transposed."""
-
-    table: Csr
-    labels_by_word: Csr
-
-    def ranked(self, X: Csr, bias: float, k: int) -> Ranking:
-        """On all cores."""
-        from everylabel.linear.bilinear import rank_labels
-
-        found = Ranking.empty(X.shape[0], k)
-        out = (found.ids, found.scores, self.labels_by_word.shape[1])
-        inputs = (parts(X), *self._parts, np.float32(bias))
-        for_each_part(X.shape[0], lambda first, last: rank_labels(first, last, *inputs, out))
-        return found
-
-    @cached_property
-    def _parts(self) -> tuple[Any, Any]:
-        return parts(self.table), parts(self.labels_by_word)
-
-
-def parts(matrix: Csr) -> tuple[Any, Any, Any]:
-    """What a kernel reads; the values are the matrix's own."""
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False), matrix.data
-
-
-def in_matrix(matrix: Csr, other: Csr) -> NDArray[np.bool_]:
-    """For each entry of a matrix whether another one of the same shape has it. O(entries log entries)."""
-    rows, others = (np.repeat(np.arange(m.shape[0], dtype=np.int64), np.diff(m.indptr)) for m in (matrix, other))
-    width = matrix.shape[1]
-    return np.isin(rows * width + matrix.indices, others * width + other.indices)
+    mean = csr_matrix(unit_rows(of_label @ vectors))
+    shorter = largest_of_rows(mean, MOST_WORDS_OF_A_LABEL) if many else mean
+    return mean if shorter is mean else csr_matrix(unit_rows(shorter))
