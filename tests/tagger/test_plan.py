@@ -69,7 +69,7 @@ TABLE: list[tuple[str, dict[str, Any], set[str], dict[str, str], str]] = [
         "many labels",
         {"n_labels": 200_000},
         {"xr-linear", "knn"},
-        {"svm": "memory", "xml0": "memory"},
+        {"svm": "memory"},
         "held out",
     ),
     ("a bag of words", {"texts": False}, {"svm", "knn"}, {"tfidf": "bag of words", "of-de": "bag"}, "held out"),

@@ -38,7 +38,7 @@ def hold_out_labels(
     The documents stay, also those left without a label; their texts may be used, as the labels' names may.
     """
     seen = np.flatnonzero(dataset.counts)
-    chosen = seen[sample_by_id([dataset.labels[int(i)].id for i in seen], share, count, seed)]
+    chosen = seen[sample_by_id([dataset.labels.ids[i] for i in seen.tolist()], share, count, seed)]
     return dataset.with_pairs(of_labels(dataset.required_pairs, chosen, keep=False)), chosen
 
 

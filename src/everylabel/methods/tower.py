@@ -144,6 +144,11 @@ class Tower:
             found = np.maximum.reduceat(found, begins[:-1], axis=0)
         return np.clip((1 + found) / 2, 0, 1)
 
+    def queries(self, views: Views) -> tuple[FloatArray, LongArray]:
+        """What the index is searched with: unit rows, and where those of each document begin."""
+        vectors, begins = self._passages(views)
+        return self._as_queries(vectors), begins
+
     def similar(self, views: Views, least: float, k: int) -> Ranking:
         """The k best labels as `rank` has them, of those whose cosine or dot product with the document is above."""
         found = self.rank(views, k)

@@ -101,7 +101,7 @@ def rank_visible(rank: Callable[[int], Ranking], hidden: Hidden, k: int) -> Rank
     first twice as deep as k of them would be if they were spread evenly, so that few shown labels need few turns."""
     if not hidden.any():
         return rank(min(k, len(hidden)))
-    n, n_hidden = len(hidden), int(hidden.sum())
+    n, n_hidden = len(hidden), int(np.count_nonzero(hidden))
     if n_hidden == n:
         return Ranking.empty(rank(1).n_docs, k)
     ask = min(n, k + n_hidden, -(-2 * k * n // (n - n_hidden)))

@@ -19,9 +19,9 @@ from everylabel.encoders.build import load_encoder
 from everylabel.errors import ConfigError, DataError, NotFittedError
 from everylabel.methods.maclr.semantic import Semantic
 from everylabel.methods.xml0.fusion import Xml0
-from everylabel.methods.xml0.rehearsal import NO_REHEARSAL, THRESHOLDS, Trial, best_of_doubles, rehearsal_of
+from everylabel.methods.xml0.rehearsal import NO_REHEARSAL, THRESHOLDS, Trial, rehearsal_of
 from everylabel.methods.xml0.variants import Conse, LabelFusion
-from everylabel.methods.xml0.zero_shot import Candidates, Predicted, Scores, best_weight, squashed
+from everylabel.methods.xml0.zero_shot import Candidates, Predicted, Scores, best_of_doubles, best_weight, squashed
 from everylabel.metrics.ranking import restrict
 from everylabel.text.views import Views
 from everylabel.types import Ranking

@@ -12,7 +12,9 @@ with probabilities; `rank_with` then takes what it says of others. `fit` fits th
 
 Slip of the paper: fine-tuning is said to minimise the cosine of matching pairs. With `fine_tune_steps` it is raised, by
 eq. 3 of MACLR (maclr/selfsup.py) on pairs of seen labels; 0 leaves the encoder as it is.
-Cost: two fits of the base (`fit_on`: none), one encoding of the label texts by each encoder; a document: subsets.py.
+Cost: two fits of the base (`fit_on`: none; the first, a rehearsal, on at most 200,000 documents), one encoding of the
+label texts by each encoder, with more than 50,000 unseen labels an index of theirs; a document: zero_shot.py, of many
+unseen labels shortlist.py.
 """
 
 from __future__ import annotations
@@ -32,14 +34,22 @@ from everylabel.errors import ConfigError, DataError
 from everylabel.methods.base import Method, State
 from everylabel.methods.calibrate import Calibration
 from everylabel.methods.evidence import Clue
-from everylabel.methods.facts import FEW_DOCUMENTS, MANY_LABELS, Facts, Work, encoder_for
+from everylabel.methods.facts import FEW_DOCUMENTS, Facts, Work, encoder_for
 from everylabel.methods.maclr.maclr import SelfSupervision
 from everylabel.methods.traits import PAIRS_AND_TEXTS, method
 from everylabel.methods.vocabulary import prepared, rank_visible
 from everylabel.methods.xml0.given import counted, learn_on
-from everylabel.methods.xml0.rehearsal import MOST_HIDDEN, Chosen, Trial, best_labels, ranked_of, rehearsal_of
+from everylabel.methods.xml0.rehearsal import Chosen, Trial, ranked_of, rehearsal_of, sampled
+from everylabel.methods.xml0.shortlist import (
+    FEW,
+    SECONDS_TO_INDEX,
+    SECONDS_TO_SCORE,
+    ManyCandidates,
+    candidates_of,
+    vectors_of_labels,
+)
 from everylabel.methods.xml0.subsets import MOST, MOST_EXHAUSTIVE, Loss, SearchKind, loss_of_greedy
-from everylabel.methods.xml0.zero_shot import YARDSTICK, Candidates, Predicted, label_vectors
+from everylabel.methods.xml0.zero_shot import YARDSTICK, Candidates, Predicted
 from everylabel.registry import method_class
 from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
@@ -91,6 +101,8 @@ class Xml0(Method):
     - A label has one vector for fusion, the mean of its texts', by an encoder of its own (`label_encoder`): label texts
       are short, so a transformer is affordable for them, and knows better which labels are alike. Likeness is
       `semantic`: documents are centred, the best of a label's texts counts.
+    - Of more than 50,000 unseen labels those are scored that an approximate index finds near the document or near sums
+      of its predicted labels, not all (shortlist.py).
     """
 
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -113,7 +125,6 @@ class Xml0(Method):
         on_one_core=1.5,
         worth=80,
         least_documents=FEW_DOCUMENTS,
-        most_labels=MANY_LABELS,
     )
 
     base: str = "xr-linear"  # any other method
@@ -132,11 +143,21 @@ class Xml0(Method):
 
     @classmethod
     def cost(cls, facts: Facts) -> Work:
-        return Work(reading=5 + 1.5e-6 * facts.all_words, training=1.5e-3 * facts.n_labels)
+        reading = 5 + 1.5e-6 * facts.all_words
+        if not facts.many_labels:
+            return Work(reading=reading, training=1.5e-3 * facts.n_labels)
+        unseen = facts.n_labels - facts.n_seen
+        indexing = unseen * SECONDS_TO_INDEX if unseen > FEW else 0.0
+        return Work(reading=reading + 1e-4 * facts.n_labels + indexing)
+
+    @classmethod
+    def seconds_per_document(cls, facts: Facts) -> float:
+        """It grows with the unseen labels as long as all of them are scored (shortlist.py)."""
+        return super().seconds_per_document(facts) + SECONDS_TO_SCORE * min(facts.n_labels - facts.n_seen, FEW)
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:
-        taught = encoder_for(facts)
+        taught = encoder_for(facts, **({"lexical": 256} if facts.many_labels else {}))
         own = facts.many_labels or "teacher" in taught["encoder"]  # the transformer knows English only
         return {"base": "knn", "search": "greedy", "label_encoder": "" if own else "minilm", **taught}
 
@@ -269,7 +290,7 @@ class Xml0(Method):
         reader = tower.encoder if not self.label_encoder else load_encoder(self._label_encoder, run=run)
         self.reader_ = reader.state() if self.label_encoder else {}
         yardstick = sample_by_id(labels.ids, None, min(len(labels), YARDSTICK), self.random_state)
-        return partial(Candidates.build, tower, label_vectors(reader, labels), labels, yardstick)
+        return partial(candidates_of, tower, vectors_of_labels(reader, labels), reader, labels, yardstick)
 
     def _tower(self, dataset: Dataset, run: Run) -> Tower:
         from everylabel.methods.tower import Tower
@@ -316,20 +337,18 @@ class Xml0(Method):
 
     def _others(self, dataset: Dataset) -> LongArray:
         """Labels that nobody has used, a sample of many: they stand beside the hidden ones, as in a ranking."""
-        unseen = np.flatnonzero(dataset.counts == 0)
-        ids = [dataset.labels[int(i)].id for i in unseen]
-        return unseen[sample_by_id(ids, None, min(len(unseen), MOST_HIDDEN), self.random_state)]
+        return sampled(dataset.labels, np.flatnonzero(dataset.counts == 0), self.random_state)
 
     def _predicted(self, views: Views) -> list[Predicted]:
-        found = ranked_of(self.base_, views, self.cap, self.counts_ > 0)
+        found = ranked_of(self.base_, views, self.cap, self.candidates_.seen)
         return Predicted.of(found, self.chosen_.threshold, self.cap)
 
     def _rank(self, views: Views, k: int) -> Ranking:
-        depth, seen = max(k, self.cap), self.counts_ > 0
+        depth, seen = max(k, self.cap), self.candidates_.seen
         return self._in_chunks(views, k, lambda rows: ranked_of(self.base_, views.taken(rows), depth, seen))
 
     def _in_chunks(self, views: Views, k: int, seen_of: Callable[[LongArray], Ranking]) -> Ranking:
-        size = max(1, min(_CHUNK, _CELLS // max(len(self.candidates_.pool), 1)))
+        size = max(1, min(_CHUNK, _CELLS // max(self.candidates_.cells, 1)))
         rows = [np.arange(i, min(i + size, len(views))) for i in range(0, len(views), size)]
         return Ranking.joined([self._rank_chunk(views.taken(part), seen_of(part), k) for part in rows])
 
@@ -339,8 +358,7 @@ class Xml0(Method):
         if len(own.labels) == 0:
             return seen.top(k) if self.candidates == "all" else Ranking.empty(len(views), k)
         predicted = Predicted.of(seen, chosen.threshold, self.cap)
-        scores = own.scores(views, predicted, self.search, chosen.weight)
-        unseen = best_labels(scores, predicted, chosen.weight, own.labels, k)
+        unseen = own.ranked(views, predicted, self.search, chosen.weight, k)
         if self.candidates == "unseen":
             return unseen.top(k)
         unseen, seen = chosen.worth.apply(unseen), seen.top(k)
@@ -348,14 +366,11 @@ class Xml0(Method):
         return Ranking.best_of(ids, values, k)
 
     def _state(self) -> State:
-        own = self.candidates_
         return {
-            **own.tower.state("tower"),
+            **self.candidates_.state(),
             **add_prefix("base", self.base_.state()),
             **add_prefix("unseen", self.chosen_.worth.state()),
             **add_prefix("reader", self.reader_),
-            "vectors": own.vectors,
-            "yardstick": own.yardstick,
             "weight": self.chosen_.weight,
             "threshold": self.chosen_.threshold,
             "n_base": len(self.base_.labels_),
@@ -366,7 +381,10 @@ class Xml0(Method):
 
         tower = Tower.restore(self.encoder, "tower", state)
         unseen = np.flatnonzero(self.counts_ == 0)
-        self.candidates_ = Candidates(tower, state["vectors"], state["yardstick"], unseen)
+        if "texts" in state:
+            self.candidates_ = ManyCandidates.restored(tower, state, unseen)
+        else:
+            self.candidates_ = Candidates(tower, state["vectors"], state["yardstick"], unseen)
         known = self.labels_.subset(range(checks.whole(state["n_base"], "labels of the base", 0, self.n_fitted_)))
         self.base_ = self.new_base().restore(known, strip_prefix(state, "base"))
         learned = Calibration.restored(strip_prefix(state, "unseen"))

@@ -12,7 +12,7 @@ from everylabel.data.dataset import Dataset, pairs_in
 from everylabel.data.splits import of_labels
 from everylabel.errors import DataError
 from everylabel.methods.words.popularity import Popularity
-from everylabel.methods.xml0.rehearsal import MOST_HELD, Chosen, Trial, ranked_of
+from everylabel.methods.xml0.rehearsal import MOST_HELD, Chosen, Trial, ranked_of, tried_labels
 from everylabel.run import Run
 from everylabel.text.matching import require_texts
 from everylabel.text.views import Views
@@ -40,11 +40,14 @@ def learn_on(model: Xml0, base: Method, dataset: Dataset, run: Run, found: Ranki
     whole = Dataset(dataset.documents, labels, pairs, name=dataset.name)
     seen = model.counts_ > 0
     learned = whole if pairs is None else whole.with_pairs(of_labels(pairs, np.flatnonzero(seen), keep=True))
-    model.candidates_ = model._builder(learned, run)(np.flatnonzero(~seen))
+    build = model._builder(learned, run)
+    model.candidates_ = build(np.flatnonzero(~seen))
     model.chosen_ = Chosen.of(model.threshold, model.weight)
     if pairs is None:
         return
-    truth = pairs[:, model.candidates_.labels]
+    asked = tried_labels(labels, pairs, model.candidates_.labels, model.random_state)
+    tried = model.candidates_ if len(asked) == len(model.candidates_.labels) else build(asked)
+    truth = pairs[:, tried.labels]
     rows = np.flatnonzero(np.diff(truth.indptr))[:MOST_HELD]
     if len(rows):
         views = Views.of(dataset.documents.subset(rows))
@@ -52,7 +55,7 @@ def learn_on(model: Xml0, base: Method, dataset: Dataset, run: Run, found: Ranki
             found = ranked_of(base, views, model.cap, seen)
         else:
             found = Ranking(found.ids[rows], found.scores[rows])
-        model._choose(Trial(model.candidates_, views, found, truth[rows]))
+        model._choose(Trial(tried, views, found, truth[rows]))
 
 
 def counted(found: Ranking, dataset: Dataset) -> Method:

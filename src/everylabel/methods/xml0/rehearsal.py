@@ -7,17 +7,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from everylabel.data.dataset import Dataset, contains
+from everylabel.data.dataset import Dataset, LabelSet, contains
 from everylabel.data.splits import hold_out_labels, sample_by_id
 from everylabel.methods.base import Method
 from everylabel.methods.calibrate import CALIBRATION_DEPTH, Calibration
+from everylabel.methods.facts import MANY_LABELS
 from everylabel.methods.vocabulary import rank_visible
-from everylabel.methods.xml0.subsets import Doubles, SearchKind
-from everylabel.methods.xml0.zero_shot import Candidates, Predicted, Scores, best_weight, gain_of, squashed
+from everylabel.methods.xml0.subsets import SearchKind
+from everylabel.methods.xml0.zero_shot import Candidates, Predicted, Scores, best_labels, best_weight, gain_of
 from everylabel.text.views import Views
 from everylabel.types import Csr, LongArray, Ranking
 
 MOST_HELD, MOST_HIDDEN = 4_000, 1_000  # documents and labels of a rehearsal
+MOST_LEARNED = 200_000  # documents that its base learns from: of more, the calibration is that of a sample's base
 THRESHOLDS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5)  # that are tried
 NO_REHEARSAL = Calibration(np.array([0.0, 1.0]), np.array([0.0, 0.5]))  # too few data: half of the score
 
@@ -61,16 +63,6 @@ class Trial(NamedTuple):
         return Calibration.of_pairs(top.scores[there], contains(self.truth, top.ids)[there])
 
 
-def best_labels(scores: Scores, predicted: list[Predicted], weight: float, labels: LongArray, k: int) -> Ranking:
-    """By the mixed score. Fusion alone says nothing of a document of which the base is sure of no label."""
-    mixed = squashed(scores.mixed(weight))
-    ids = np.broadcast_to(labels.astype(np.int32), mixed.shape)
-    found = best_of_doubles(ids, mixed, min(k, len(labels)))
-    if weight < 1:
-        return found
-    return found.without(np.array([len(own.labels) == 0 for own in predicted], np.bool_))
-
-
 def rehearsal_of(
     dataset: Dataset, held_share: float, hidden_share: float, seed: int
 ) -> tuple[Dataset, Dataset, LongArray] | None:
@@ -83,6 +75,8 @@ def rehearsal_of(
     count = min(MOST_HELD, max(1, round(held_share * len(labelled))))
     held = labelled[sample_by_id([dataset.documents.ids[i] for i in labelled], None, count, seed)]
     rest = np.setdiff1d(np.arange(len(dataset)), held)
+    if len(rest) > MOST_LEARNED:
+        rest = rest[sample_by_id([dataset.documents.ids[i] for i in rest.tolist()], None, MOST_LEARNED, seed)]
     n_seen = int((dataset.counts > 0).sum())
     n_hidden = min(MOST_HIDDEN, n_seen - 1, max(1, round(hidden_share * n_seen)))
     without, hidden = hold_out_labels(dataset, count=n_hidden, seed=seed)
@@ -93,17 +87,21 @@ def rehearsal_of(
     return train, dataset.subset(held), hidden
 
 
+def tried_labels(labels: LabelSet, pairs: Csr, candidates: LongArray, seed: int) -> LongArray:
+    """Candidates to try weights on, by documents that have them. Of many a sample of those with documents, beside as
+    many others as `Xml0._others` takes: a trial has a score for each document and label."""
+    if len(candidates) <= MANY_LABELS:
+        return candidates
+    used = candidates[np.bincount(pairs.indices, minlength=pairs.shape[1])[candidates] > 0]
+    return np.union1d(sampled(labels, used, seed), sampled(labels, np.setdiff1d(candidates, used), seed))
+
+
+def sampled(labels: LabelSet, chosen: LongArray, seed: int) -> LongArray:
+    """At most MOST_HIDDEN of these labels, drawn by their ids."""
+    ids = [labels.ids[i] for i in chosen.tolist()]
+    return chosen[sample_by_id(ids, None, min(len(chosen), MOST_HIDDEN), seed)]
+
+
 def ranked_of(method: Method, views: Views, k: int, seen: Any) -> Ranking:
     """The k best seen labels by a method that may rank others too."""
     return rank_visible(lambda depth: method.rank(views, depth), ~seen, k)
-
-
-def best_of_doubles(ids: Any, scores: Doubles, k: int) -> Ranking:
-    """As `Ranking.best_of`, in the order of float64 scores: what float32 cannot tell apart stays in its order."""
-    from everylabel.methods.kernels import keep_order
-
-    order = np.lexsort((ids, -scores), axis=1)[:, :k]
-    exact = np.take_along_axis(scores, order, 1)
-    found = exact.astype(np.float32)
-    keep_order(found, exact)
-    return Ranking(np.take_along_axis(ids, order, 1).astype(np.int32), found)

@@ -2,7 +2,8 @@
 
 `Candidates` has label vectors and what is needed to score some labels of the vocabulary for any document. Both scores
 are normalised per document: minus the mean, over the standard deviation, of a fixed sample of the vocabulary. So they
-can be mixed, and a label's score does not depend on which other candidates there are.
+can be mixed, and a label's score does not depend on which other candidates there are. Here all candidates are scored;
+of many (shortlist.py) those near the document, with the same scores.
 Cost of a document: cap x candidates x dim for the products, the search of subsets.py, one of the label index.
 """
 
@@ -10,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from everylabel.metrics.ranking import find_hits, ndcg
 from everylabel.parallel import for_each_part
 from everylabel.text.matching import label_texts
 from everylabel.text.views import Views
-from everylabel.types import Csr, FloatArray, LongArray, Ranking
+from everylabel.types import BoolArray, Csr, FloatArray, LongArray, Ranking
 from everylabel.vectors import unit_rows
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ YARDSTICK = 256  # labels whose mean and spread are a document's measure
 WEIGHTS = np.arange(21) / 20
 RESAMPLES = 200  # of a rehearsal's documents
 _LEAST_SPREAD = 1e-6  # of scores: less is rounding
-_LONGEST = 1.01  # of a number in a unit vector
+LONGEST = 1.01  # of a number in a unit vector
 
 
 class Scores(NamedTuple):
@@ -78,7 +79,22 @@ class Candidates:
         self.pool = np.union1d(labels, yardstick)
         self._asked = np.searchsorted(self.pool, labels)
         self._measure = np.searchsorted(self.pool, yardstick)
-        self._pool_vectors = np.ascontiguousarray(vectors[self.pool])
+
+    @cached_property
+    def _pool_vectors(self) -> FloatArray:
+        return np.ascontiguousarray(self.vectors[self.pool], np.float32)
+
+    @cached_property
+    def seen(self) -> BoolArray:
+        """Of every label of the vocabulary: is it none of those that are scored?"""
+        others = np.ones(len(self.vectors), np.bool_)
+        others[self.labels] = False
+        return others
+
+    @property
+    def cells(self) -> int:
+        """Scores of a document that are there at a time."""
+        return len(self.pool)
 
     @classmethod
     def build(
@@ -93,18 +109,29 @@ class Candidates:
         """Labels from place `first` of the vocabulary on are candidates, too, read by `encoder`. O(their texts)."""
         new = np.arange(first, len(vocabulary), dtype=np.int64)
         tower = self.tower.with_labels(vocabulary.subset(np.concatenate([self.pool, new])), len(self.pool))
-        vectors = np.concatenate([self.vectors, label_vectors(encoder, vocabulary.subset(new))])
+        read = label_vectors(encoder, vocabulary.subset(new)).astype(self.vectors.dtype)
+        vectors = np.concatenate([self.vectors, read])
         return Candidates(tower, vectors, self.yardstick, np.concatenate([self.labels, new]))
 
     def check(self, n_labels: int) -> None:
         """Of those that were restored: a unit vector for each label, and an index of the pool."""
-        checks.numbers(self.vectors, "label vectors", n_labels, None, most=_LONGEST)
-        checks.indexes(self.yardstick, "yardstick", n_labels, kinds=np.int64)
-        checks.require(len(self.yardstick), "a yardstick must have a label")
-        self.tower.check(len(self.pool))
+        self.check_vectors(n_labels)
         checks.require(isinstance(self.tower.index, (ExactIndex, GrownIndex)), "candidates need an exact index")
         if isinstance(self.tower.index, GrownIndex):
             checks.require(isinstance(self.tower.index.old, ExactIndex), "candidates need an exact index")
+
+    def check_vectors(self, n_labels: int) -> None:
+        checks.numbers(self.vectors, "label vectors", n_labels, None, kinds=(np.float32, np.float16), most=LONGEST)
+        checks.indexes(self.yardstick, "yardstick", n_labels, kinds=np.int64)
+        checks.require(len(self.yardstick), "a yardstick must have a label")
+        self.tower.check(len(self.pool))
+
+    def state(self) -> dict[str, Any]:
+        return {**self.tower.state("tower"), "vectors": self.vectors, "yardstick": self.yardstick}
+
+    def ranked(self, views: Views, predicted: list[Predicted], kind: SearchKind, weight: float, k: int) -> Ranking:
+        """The k best candidates of each document by the mixed score, squashed."""
+        return best_labels(self.scores(views, predicted, kind, weight), predicted, weight, self.labels, k)
 
     def scores(self, views: Views, predicted: list[Predicted], kind: SearchKind, weight: float | None = None) -> Scores:
         """With the weight that they will be mixed by, a part of weight 0 is left out, as zeros."""
@@ -125,22 +152,30 @@ class Candidates:
 
     def shares(self, predicted: Predicted, label: int, kind: SearchKind) -> list[tuple[int, float]]:
         """Which of the predicted labels are in the best subset for a candidate, with their shares, largest first."""
-        place = np.searchsorted(self.pool, label)
-        _, cross = self.products(predicted)
-        own = np.flatnonzero(is_member(self.best(predicted, kind).members[[place]], len(cross))[:, 0])
-        parts = cross[own, place]
+        gram, cross = self.products(predicted, np.searchsorted(self.pool, [label]))
+        own = np.flatnonzero(is_member(search(kind, gram, cross).members, len(cross))[:, 0])
+        parts = cross[own, 0]
         total = parts.sum()
         shares = parts / total if total != 0 else np.full(len(own), 1 / max(len(own), 1))
         order = np.lexsort((own, -shares))
         return list(zip(own[order].tolist(), shares[order].tolist(), strict=True))
 
-    def products(self, predicted: Predicted) -> tuple[Doubles, Doubles]:
-        """What subsets.py asks for. One order of adding up for all labels, so that equal ones have equal scores."""
+    def products(self, predicted: Predicted, places: LongArray | None = None) -> tuple[Doubles, Doubles]:
+        """What subsets.py asks for, of these places of the pool; None: all. One order of adding up for all labels, so
+        that equal ones have equal scores."""
         from everylabel.index.kernels import products
 
-        weighted = np.ascontiguousarray(self.vectors[predicted.labels] * predicted.probabilities[:, None])
+        weighted = self.weighted(predicted)
         doubles = weighted.astype(np.float64)
-        return doubles @ doubles.T, products(weighted, self._pool_vectors).astype(np.float64)
+        asked = self._pool_vectors if places is None else self.vectors_of(places)
+        return doubles @ doubles.T, products(weighted, asked).astype(np.float64)
+
+    def weighted(self, predicted: Predicted) -> FloatArray:
+        """The members of subsets: probability x label vector."""
+        return np.ascontiguousarray(self.vectors[predicted.labels] * predicted.probabilities[:, None])
+
+    def vectors_of(self, places: LongArray) -> FloatArray:
+        return np.ascontiguousarray(self.vectors[self.pool[places]], np.float32)
 
     def problems(self, predicted: list[Predicted]) -> Iterator[tuple[Doubles, Doubles]]:
         """The searches of these documents, for the candidates alone."""
@@ -149,10 +184,14 @@ class Candidates:
             yield gram, cross[:, self._asked]
 
     def _normal(self, scores: Doubles) -> Doubles:
-        measure = scores[:, self._measure]
-        spread = measure.std(axis=1, keepdims=True)
-        normal: Doubles = (scores - measure.mean(axis=1, keepdims=True)) / np.where(spread > _LEAST_SPREAD, spread, 1)
-        return normal[:, self._asked]
+        return normal_scores(scores, scores[:, self._measure])[:, self._asked]
+
+
+def normal_scores(scores: Doubles, measure: Doubles) -> Doubles:
+    """Minus the mean of the yardstick's scores, over their spread."""
+    spread = measure.std(axis=1, keepdims=True)
+    normal: Doubles = (scores - measure.mean(axis=1, keepdims=True)) / np.where(spread > _LEAST_SPREAD, spread, 1)
+    return normal
 
 
 def label_vectors(encoder: Encoder, labels: LabelSet) -> FloatArray:
@@ -168,6 +207,27 @@ def squashed(scores: Doubles) -> Doubles:
     """Any number into 0..1, strictly increasing. Slower than a sigmoid, so that float32 keeps high scores apart."""
     inside: Doubles = (1 + scores / (1 + np.abs(scores))) / 2
     return inside
+
+
+def best_labels(scores: Scores, predicted: list[Predicted], weight: float, labels: LongArray, k: int) -> Ranking:
+    """By the mixed score. Fusion alone says nothing of a document of which the base is sure of no label."""
+    mixed = squashed(scores.mixed(weight))
+    ids = np.broadcast_to(labels.astype(np.int32), mixed.shape)
+    found = best_of_doubles(ids, mixed, min(k, len(labels)))
+    if weight < 1:
+        return found
+    return found.without(np.array([len(own.labels) == 0 for own in predicted], np.bool_))
+
+
+def best_of_doubles(ids: Any, scores: Doubles, k: int) -> Ranking:
+    """As `Ranking.best_of`, in the order of float64 scores: what float32 cannot tell apart stays in its order."""
+    from everylabel.methods.kernels import keep_order
+
+    order = np.lexsort((ids, -scores), axis=1)[:, :k]
+    exact = np.take_along_axis(scores, order, 1)
+    found = exact.astype(np.float32)
+    keep_order(found, exact)
+    return Ranking(np.take_along_axis(ids, order, 1).astype(np.int32), found)
 
 
 def best_weight(scores: Scores, truth: Csr, seed: int = 0) -> float:
