@@ -20,6 +20,7 @@ LAYERS: list[set[str]] = [  # from the bottom; a module may import its own layer
         "parallel",
         "forks",
         "heaps",
+        "small_tables",
         "vectors",
         "states",
         "atomic",

@@ -58,7 +58,7 @@ class InvertedLists:
 
     def nearest(self, vectors: Csr, k: int) -> Ranking:
         """The k owners with the largest dot product with each vector; those that share no feature are not found."""
-        from everylabel.linear import scoring
+        from everylabel.linear import nearest_kernels
 
         n_owners = int(self.owners[-1]) + 1 if len(self.owners) else 0
         result = Ranking.empty(vectors.shape[0], min(k, n_owners))
@@ -68,7 +68,10 @@ class InvertedLists:
             part = vectors if vectors.shape[0] <= _DOCS_PER_CALL else vectors[first : first + _DOCS_PER_CALL]
             at = slice(first, first + _DOCS_PER_CALL)
             indptr = part.indptr.astype(np.int64)
-            scoring.nearest_rows(indptr, part.indices, part.data, lists, self.owners, result.ids[at], result.scores[at])
+            vectors_of_part = indptr, part.indices, part.data
+            nearest_kernels.nearest_rows(
+                *vectors_of_part, lists, self.owners, self._bounded, result.ids[at], result.scores[at]
+            )
 
         for _ in parallel_map(work, range(0, vectors.shape[0], _DOCS_PER_CALL)):
             pass
@@ -77,12 +80,17 @@ class InvertedLists:
     def shares(self, vectors: Csr, documents: LongArray, owners: LongArray) -> FloatArray:
         """How much of an owner's row a vector has, from 0 to 1, rows being of length 1: of each pair (row of `vectors`,
         ascending; owner) the largest over the owner's rows. O(entries of the vectors and of the owners' rows)."""
-        from everylabel.linear import scoring
+        from everylabel.linear import nearest_kernels
 
         found = np.empty(len(owners), np.float32)
         words, (begins, rows) = (vectors.indptr.astype(np.int64), vectors.indices), self._by_row
-        scoring.shares_of_rows(words, documents, owners, begins, rows, len(self.starts) - 1, found)
+        nearest_kernels.shares_of_rows(words, documents, owners, begins, rows, found)
         return found
+
+    @cached_property
+    def _bounded(self) -> bool:
+        """Are the largest weights of lists known, and is each row its own owner? Then search need not walk them all."""
+        return self.weights.dtype == np.uint16 and np.array_equal(self.owners, np.arange(len(self.owners)))
 
     @cached_property
     def _by_row(self) -> tuple[LongArray, tuple[LongArray, IntArray, FloatArray]]:

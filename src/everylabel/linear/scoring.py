@@ -41,7 +41,7 @@ def _lowest_useful(worst: Any, scale: Any) -> Any:
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _first_not_below(nodes: Any, low: Any, high: Any, node: Any) -> Any:
+def first_not_below(nodes: Any, low: Any, high: Any, node: Any) -> Any:
     while low < high:
         middle = (low + high) >> 1
         if nodes[middle] < node:
@@ -62,7 +62,7 @@ def _walk_list(lists: Any, row: Any, value: Any, totals: Any) -> None:
 def _walk_branch(lists: Any, row: Any, value: Any, first: Any, last: Any, totals: Any) -> None:
     starts, nodes, weights, _ = lists
     end = starts[row + 1]
-    e = _first_not_below(nodes, starts[row], end, first)
+    e = first_not_below(nodes, starts[row], end, first)
     while e < end and nodes[e] < last:
         totals[nodes[e]] += value * np.float32(weights[e])
         e += 1
@@ -139,7 +139,7 @@ def beam_search(
     widest = 0
     for t in range(n_levels):
         widest = max(widest, children[level_starts[t + 1] - 1])
-    totals = np.zeros(widest, np.float32)
+    totals = np.empty(widest, np.float32)  # as many as labels: what is read of it is set before
     beam_ids = np.zeros(max(beam, 1), np.int32)
     beam_scores = np.ones(max(beam, 1), np.float32)
     next_ids = np.zeros(max(beam, 1), np.int32)
@@ -170,139 +170,3 @@ def beam_search(
                 beam_ids, next_ids = next_ids, beam_ids
                 beam_scores, next_scores = next_scores, beam_scores
                 n_beam = size
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _just_below(score: Any) -> Any:
-    """An equal score may be of use, by its id."""
-    return np.nextafter(score, np.float32(0))
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _best_of_all(totals: Any, owners: Any, ids: Any, scores: Any) -> Any:
-    size = 0
-    best = least = np.float32(0)
-    for row in range(len(owners)):
-        best = max(best, totals[row])
-        if row + 1 == len(owners) or owners[row + 1] != owners[row]:
-            if best > least:
-                size = push(ids, scores, size, np.int32(owners[row]), best)
-                least = _just_below(scores[0]) if size == len(ids) else np.float32(0)
-            best = np.float32(0)
-    return size
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _best_of_touched(touched: Any, totals: Any, owners: Any, ids: Any, scores: Any) -> Any:
-    """The same for the few rows that are not 0, sorted; leaves all totals 0."""
-    size = 0
-    best = least = np.float32(0)
-    for i in range(len(touched)):
-        row = touched[i]
-        best = max(best, totals[row])
-        totals[row] = 0
-        if i + 1 == len(touched) or owners[touched[i + 1]] != owners[row]:
-            if best > least:
-                size = push(ids, scores, size, np.int32(owners[row]), best)
-                least = _just_below(scores[0]) if size == len(ids) else np.float32(0)
-            best = np.float32(0)
-    return size
-
-
-@njit(nogil=True, cache=True)
-def nearest_rows(
-    indptr: Any, indices: Any, values: Any, lists: Any, owners: Any, out_ids: Any, out_scores: Any
-) -> None:
-    """The owners of the rows behind inverted lists with the largest positive dot product with each vector.
-
-    `owners` is sorted; the best of an owner's rows counts. All products of two features are above 0. Lists have one
-    scale, or each its own. Where they touch few of the rows, only those are looked at: a vocabulary of a million costs
-    a short text nothing.
-    """
-    starts, nodes, weights, scales = lists
-    n_rows = len(owners)
-    totals = np.zeros(n_rows, np.float32)
-    for d in range(len(indptr) - 1):
-        entries = 0
-        for i in range(indptr[d], indptr[d + 1]):
-            entries += starts[indices[i] + 1] - starts[indices[i]]
-        if 8 * entries < n_rows:
-            touched, n = np.empty(entries, np.int64), 0
-            for i in range(indptr[d], indptr[d + 1]):
-                value = values[i] * scales[indices[i] if len(scales) > 1 else 0]
-                for e in range(starts[indices[i]], starts[indices[i] + 1]):
-                    row = nodes[e]
-                    if totals[row] == 0:
-                        touched[n] = row
-                        n += 1
-                    totals[row] += value * np.float32(weights[e])
-            size = _best_of_touched(np.sort(touched[:n]), totals, owners, out_ids[d], out_scores[d])
-        else:
-            for i in range(indptr[d], indptr[d + 1]):
-                _walk_list(lists, indices[i], values[i] * scales[indices[i] if len(scales) > 1 else 0], totals)
-            size = _best_of_all(totals, owners, out_ids[d], out_scores[d])
-            totals[:] = 0
-        sort_heap(out_ids[d], out_scores[d], size)
-
-
-@njit(nogil=True, cache=True)
-def votes_of_rows(
-    rows: Any, weights: Any, indptr: Any, indices: Any, values: Any, out_ids: Any, out_scores: Any
-) -> None:
-    """The columns of a csr matrix with the largest sum of weight x value over some of its rows, at most 1.
-
-    `rows` and `weights` (documents, rows each); a row below 0 is none. Sums are added up in the order of the rows'
-    numbers. O(entries of the rows x log entries) a document.
-    """
-    width = rows.shape[1]
-    for d in range(len(rows)):
-        order = np.sort(rows[d].astype(np.int64) * width + np.arange(width))  # by the row, and where it stands
-        n = 0
-        for key in order:
-            if key >= 0:
-                n += indptr[key // width + 1] - indptr[key // width]
-        columns, votes = np.empty(n, np.int64), np.empty(n, np.float32)
-        n = 0
-        for key in order:
-            if key >= 0:
-                for e in range(indptr[key // width], indptr[key // width + 1]):
-                    columns[n] = indices[e] * np.int64(len(columns)) + n
-                    votes[n] = weights[d, key % width] * values[e]
-                    n += 1
-        columns = np.sort(columns)  # those of one column in the order of the rows
-        size, total = 0, np.float32(0)
-        for at in range(n):
-            column = columns[at] // n
-            total += votes[columns[at] % n]
-            if at + 1 == n or columns[at + 1] // n != column:
-                size = push(out_ids[d], out_scores[d], size, np.int32(column), min(total, np.float32(1)))
-                total = np.float32(0)
-        sort_heap(out_ids[d], out_scores[d], size)
-
-
-@njit(nogil=True, cache=True)
-def shares_of_rows(words: Any, documents: Any, owners: Any, begins: Any, rows: Any, n_features: Any, out: Any) -> None:
-    """Into `out`, for each pair of a document and an owner (sorted by documents): how much of a row the document has,
-    the largest over the owner's rows. A row has a length of 1, so that a feature counts by its square.
-
-    `words`, `rows`: csr parts of the documents (indptr, indices) and of the rows (indptr, indices, data); `begins`: of
-    each owner's rows.
-    """
-    indptr, features = words
-    row_indptr, row_features, weights = rows
-    seen_in = np.full(n_features, -1, np.int64)
-    last = -1
-    for pair in range(len(owners)):
-        document = documents[pair]
-        if document != last:
-            for at in range(indptr[document], indptr[document + 1]):
-                seen_in[features[at]] = document
-            last = document
-        most = np.float32(0)
-        for row in range(begins[owners[pair]], begins[owners[pair] + 1]):
-            share = np.float32(0)
-            for at in range(row_indptr[row], row_indptr[row + 1]):
-                if seen_in[row_features[at]] == document:
-                    share += weights[at] * weights[at]
-            most = max(most, share)
-        out[pair] = most

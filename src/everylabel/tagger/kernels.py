@@ -11,22 +11,12 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-_FREE = np.int32(-1)
-_SPREAD = np.uint32(2654435769)  # of Fibonacci hashing
+from everylabel.small_tables import FREE, find_place, n_places
+
 _DE_BRUIJN = np.uint32(0x077CB531)  # by which a number with one bit is told by its five highest
 _PLACE_OF_BIT = np.zeros(32, np.int64)
 for _bit in range(32):
     _PLACE_OF_BIT[((0x077CB531 << _bit) & 0xFFFFFFFF) >> 27] = _bit
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _at(keys: Any, label: Any) -> Any:
-    """Where the label is, or the free place where it would go."""
-    mask = np.uint32(len(keys) - 1)
-    at = (np.uint32(label) * _SPREAD >> np.uint32(7)) & mask
-    while keys[at] != _FREE and keys[at] != label:
-        at = (at + np.uint32(1)) & mask
-    return at
 
 
 @njit(nogil=True, cache=True)
@@ -48,10 +38,7 @@ def choose(
     """
     n_experts = len(firsts) - 1
     n_found = np.zeros(last_doc - first_doc, np.int64)
-    size = 16
-    while size < 4 * labels.shape[1]:
-        size *= 2
-    keys = np.full(size, _FREE, np.int32)
+    keys = np.full(n_places(2 * labels.shape[1]), FREE, np.int32)
     for d in range(first_doc, last_doc):
         row = labels[d - first_doc]
         n = 0
@@ -66,20 +53,20 @@ def choose(
                     unseen += 1
                     wanted = wanted or unseen <= best_unseen
                 if wanted:
-                    at = _at(keys, label)
-                    if keys[at] == _FREE:
+                    at = find_place(keys, label)
+                    if keys[at] == FREE:
                         keys[at] = label
                         row[n] = label
                         n += 1
         for c in range(more.shape[1]):
             label = more[d, c]
             if label >= 0:
-                at = _at(keys, label)
-                if keys[at] == _FREE:
+                at = find_place(keys, label)
+                if keys[at] == FREE:
                     keys[at] = label
                     row[n] = label
                     n += 1
-        keys[:] = _FREE
+        keys[:] = FREE
         row[:n] = np.sort(row[:n])
         n_found[d - first_doc] = n
     return n_found
@@ -107,10 +94,8 @@ def describe(
     widest = 0
     for e in range(n_experts):
         widest = max(widest, firsts[e + 1] - firsts[e])
-    size = 16
-    while size < 2 * widest + 2:
-        size *= 2
-    keys = np.full(size, _FREE, np.int32)
+    size = n_places(widest + 1)
+    keys = np.full(size, FREE, np.int32)
     places = np.zeros(size, np.int32)
     among = np.zeros(size, np.int32)
     agreed = np.log1p(np.float64(first_ranks))
@@ -128,20 +113,20 @@ def describe(
         asked = np.zeros(n, np.int64)
         unseen_total = np.zeros(n)
         for e in range(n_experts):
-            keys[:] = _FREE
+            keys[:] = FREE
             listed = 0
             for c in range(firsts[e], firsts[e + 1]):
                 label = ids[d, c]
                 if label < 0:
                     continue
-                at = _at(keys, label)
+                at = find_place(keys, label)
                 keys[at], places[at], among[at] = label, c - firsts[e], listed
                 if counts[label] <= 0:
                     listed += 1
             for j in range(n):
                 label = labels[i, j]
                 out = columns[row0 + j]
-                at = _at(keys, label)
+                at = find_place(keys, label)
                 there = keys[at] == label
                 rank = last
                 if there:
