@@ -70,9 +70,10 @@ def only_new(
 ) -> Ranking:
     """The first n labels of each document that no document has had so far, of a probability of at least `least`; none
     that a ranking has already (`without`), and none where no label was ever used."""
-    if not counts.any():  # all are new, and so none is
+    there, used = ranking.ids >= 0, counts[ranking.ids] != 0
+    if not (there & used).any() and not counts.any():  # all are new, and so none is; seldom are all looked at
         return Ranking.empty(ranking.n_docs, n)
-    kept = (ranking.ids >= 0) & (counts[ranking.ids] == 0) & (ranking.scores >= least)
+    kept = there & ~used & (ranking.scores >= least)
     if without is not None:
         for place in range(without.k):
             kept &= ranking.ids != without.ids[:, place : place + 1]

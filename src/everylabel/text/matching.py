@@ -155,7 +155,7 @@ class LabelMatcher:
         """The idf of a base form, the rarest word's being 1; 0 of one that no label has."""
         vocabularies = [self.words_] if self.added_ is None else [self.words_, self.added_.words]
         found = [words.idf_[column] for words in vocabularies for column in words.counts([word]).indices]
-        return float(found[0] / self.words_.idf_.max()) if found else 0.0
+        return float(found[0] / self.words_.rarest) if found else 0.0
 
     def state(self, prefix: str) -> dict[str, Any]:
         state = {f"{prefix}/{key}": value for key, value in self.words_.state().items()}

@@ -81,7 +81,7 @@ class Tfidf:
         self.names_ = [names[i] for i in order]
         self.hashes_: NDArray[np.uint64] = hashes[keep][order]
         self.idf_: NDArray[np.float64] = np.log((1 + len(texts)) / (1 + df[keep][order])) + 1
-        for made_of_it in ("_table", "_rarest", "key"):
+        for made_of_it in ("_table", "rarest", "key"):
             self.__dict__.pop(made_of_it, None)
         return self
 
@@ -145,7 +145,7 @@ class Tfidf:
         other = Tfidf(config=self.config)
         other.ngrams_, other.hashes_ = self.ngrams_, own.hashes_[new]
         other.names_ = [own.names_[i] for i in new]
-        other.idf_ = np.full(len(new), self._rarest)
+        other.idf_ = np.full(len(new), self.rarest)
         return other
 
     def transform(self, texts: Texts, run: Run = QUIET) -> Csr:
@@ -248,7 +248,8 @@ class Tfidf:
         return names
 
     @cached_property
-    def _rarest(self) -> float:
+    def rarest(self) -> float:
+        """The largest idf: looked for once, not for each word of an explanation."""
         return float(self.idf_.max(initial=1.0))
 
     @cached_property

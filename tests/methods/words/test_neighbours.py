@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -167,3 +168,27 @@ def test_a_word_of_every_text_is_not_a_new_one() -> None:
     assert "the" not in more.features_.names
     few = learned(method, Documents.of(["the newest"]), pairs_from_lists([[0]], 1))
     assert few.features_.names == method.features_.names
+
+
+def test_evidence_takes_as_long_in_a_vocabulary_a_thousand_times_as_large() -> None:
+    """A column of all labels took a hundred times as long."""
+    texts = [f"fish number {i}" if i < 20 else f"bird number {i}" for i in range(40)]
+    pairs = csr_matrix(np.ones((40, 1), np.float32))
+    dataset = Dataset(Documents.of(texts), LabelSet.of([Label("a", "animals")]), pairs)
+    model = NearestNeighbours().fit(dataset).model_
+    views = Views.of(["fish"])
+
+    def evidence(n_labels: int) -> tuple[int, float]:
+        wide = model._copy()
+        wide.pairs_ = csr_matrix((pairs.data, pairs.indices, pairs.indptr), shape=(40, n_labels))
+        times = []
+        for _ in range(25):
+            began = time.process_time()
+            found = list(wide.evidence(views, 0))
+            times.append(time.process_time() - began)
+        assert not list(wide.evidence(views, 1))
+        return len(found), min(times)
+
+    (n_few, few), (n_many, many) = evidence(3_000), evidence(3_000_000)
+    assert n_few == n_many == 20
+    assert many < 5 * few

@@ -87,19 +87,19 @@ class NearestNeighbours(Method):
         return views.ranking(key, model._nearest)
 
     def evidence(self, views: Views, label: int) -> Iterator[Clue]:
-        """Near training documents that have the label."""
-        if label < self.pairs_.shape[1]:
-            ids, scores = (part[0] for part in self.nearest(views))
-            rows = ids[ids >= 0]
-            for i in np.flatnonzero(self.pairs_[rows][:, [label]].toarray().ravel()):
-                yield Clue("document", "", float(scores[i]), int(rows[i]))
+        """Near training documents that have the label. O(their pairs): scipy's columns would cost O(labels)."""
+        pairs, (ids, scores) = self.pairs_, self.nearest(views)
+        for row, score in zip(ids[0].tolist(), scores[0].tolist(), strict=True):
+            of_row = slice(pairs.indptr[row], pairs.indptr[row + 1])
+            if row >= 0 and pairs.data[of_row][pairs.indices[of_row] == label].any():
+                yield Clue("document", "", score, row)
 
     def _nearest(self, views: Views) -> Ranking:
         vectors = views.read_in(self.language).tfidf(self.features_)
         return self.lists_.nearest(largest_of_rows(vectors, self.words) if self.words else vectors, self.neighbours)
 
     def _rank(self, views: Views, k: int) -> Ranking:
-        from everylabel.linear.scoring import votes_of_rows
+        from everylabel.linear.nearest_kernels import votes_of_rows
 
         near = self.nearest(views)
         found = near.ids >= 0
