@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,8 @@ from scipy.sparse import csr_matrix
 
 import everylabel
 from everylabel.data import sample
-from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
-from everylabel.methods.facts import MANY_LABELS, Facts
+from everylabel.data.dataset import Dataset, Label, pairs_from_lists
+from everylabel.methods.facts import Facts
 from everylabel.methods.zestxml import bounds, ranking, zest
 from everylabel.methods.zestxml.bounds import affordable_entries, sampled_documents
 from everylabel.methods.zestxml.ranking import RankingTables
@@ -213,41 +212,3 @@ def test_a_million_labels_and_documents_take_less_than_an_hour() -> None:
     costs = [ZestXml.cost(one) for one in facts]
     assert costs[2].solving < 3_600
     assert costs[2].reading < 600
-
-
-@pytest.mark.slow
-def test_two_hundred_thousand_labels() -> None:
-    """A hundred thousand documents and ten times the labels: as fast to rank, and the right ones come first."""
-    times = []
-    for n_labels in (MANY_LABELS + 1, 10 * MANY_LABELS):
-        data, texts, truth = made(n_labels, 100_000)
-        method = ZestXml(language="none").fit(data)
-        tables = method.model_.tables_
-        assert tables.table.nnz <= bounds.MOST_ENTRIES
-        assert np.diff(tables.table.indptr).max() <= bounds.MOST_FEATURES_OF_A_WORD
-        assert np.diff(tables.labels_by_word.indptr).max() <= bounds.MOST_LABELS_OF_A_FEATURE
-        found = method.rank(texts, 10)
-        assert np.mean((found.ids == truth[:, None]).any(axis=1)) > 0.9
-        begin = time.process_time()
-        for text in texts:
-            method.rank([text], 10)
-        times.append(time.process_time() - begin)
-    assert times[1] < 2 * times[0]
-
-
-def made(n_labels: int, n_docs: int) -> tuple[Dataset, list[str], Any]:
-    """Labels of a kind (200 of them, very frequent words), a place and a name; documents say the kind otherwise."""
-    rng = np.random.default_rng(0)
-    kinds, places, names = (rng.integers(0, n, n_labels) for n in (200, 5_000, max(1_000, n_labels // 4)))
-    labels = LabelSet.of(
-        Label(str(i), f"kind{a} place{b} name{c}") for i, (a, b, c) in enumerate(zip(kinds, places, names, strict=True))
-    )
-
-    def text_of(label: int) -> str:
-        common = " ".join(f"common{word}" for word in rng.integers(0, 2_000, 8))
-        return f"sort{kinds[label]} near place{places[label]} of name{names[label]} {common}"
-
-    of_documents = rng.integers(0, n_labels, n_docs)
-    pairs = pairs_from_lists([[label] for label in of_documents.tolist()], n_labels)
-    truth = rng.integers(0, n_labels, 300)
-    return Dataset(Documents.of([text_of(i) for i in of_documents]), labels, pairs), [text_of(i) for i in truth], truth
