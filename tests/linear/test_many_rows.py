@@ -20,7 +20,7 @@ from everylabel.linear.solver import Features
 from everylabel.tree.build import LabelTree
 
 FEW, MANY = 3_000, 3_000_000
-MOST_TIMES = 6  # as long; an array of all rows took 30 to 100 times as long
+MOST_TIMES = 3  # as long; arrays of all rows or words took 6 and 180 times as long, now it is as long
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -83,7 +83,8 @@ def ranker_of(n_groups: int) -> LinearRanker:
 def test_a_search_among_a_thousand_branches_takes_hardly_longer_than_in_one_of_them() -> None:
     features = Features.of(csr_matrix(np.eye(1, 10, dtype=np.float32)))
     few, many = ranker_of(1), ranker_of(MANY // FEW)
-    assert seconds(lambda: many.rank(features, 5)) < MOST_TIMES * seconds(lambda: few.rank(features, 5))
+    # twice the levels; where all labels' sums were set to 0, it took twelve times as long
+    assert seconds(lambda: many.rank(features, 5)) < 2 * MOST_TIMES * seconds(lambda: few.rank(features, 5))
 
 
 def searched(kernel: Callable[..., int], k: int) -> tuple[list[int], list[float]]:
