@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
+from everylabel.heaps import sort_heap
 from everylabel.linear import nearest_kernels
 from everylabel.linear.lists import Lists
 from everylabel.linear.nearest import InvertedLists
@@ -76,7 +77,7 @@ def ranker_of(n_groups: int) -> LinearRanker:
         levels.append(csr_matrix((np.ones(1000, np.float32), (np.arange(1000) % 10, at)), shape=(11, level[-1])))
     ranker = LinearRanker(beam=1)
     ranker.n_columns_, ranker.lists_ = 10, Lists.of_levels(levels)
-    ranker.tree_ = LabelTree(np.arange(n_labels, dtype=np.int32), children)
+    ranker.tree_ = LabelTree(np.arange(n_labels, dtype=np.int32), tuple(children))
     return ranker
 
 
@@ -91,7 +92,7 @@ def searched(kernel: Callable[..., int], k: int) -> tuple[list[int], list[float]
     ids, scores = np.full(k, -1, np.int32), np.full(k, -np.inf, np.float32)
     size = kernel(ids, scores)
     assert 0 <= size <= k
-    nearest_kernels.sort_heap(ids, scores, size)
+    sort_heap(ids, scores, size)
     return ids.tolist(), scores.tolist()
 
 

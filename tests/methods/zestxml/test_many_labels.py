@@ -207,7 +207,7 @@ def test_a_vocabulary_that_grows_to_many_labels_keeps_its_rankings(
 
 
 def test_a_million_labels_and_documents_take_less_than_an_hour() -> None:
-    counts = {"n_docs": 10**6, "n_labelled": 10**6, "n_seen": 5 * 10**5, "n_dev": 0, "words": 20.0}
+    counts: dict[str, Any] = {"n_docs": 10**6, "n_labelled": 10**6, "n_seen": 5 * 10**5, "n_dev": 0, "words": 20.0}
     facts = [Facts(n_labels=n, n_pairs=3 * 10**6, **counts) for n in (10**4, 10**5, 10**6)]
     costs = [ZestXml.cost(one) for one in facts]
     assert costs[2].solving < 3_600
