@@ -283,6 +283,13 @@ class Method(Described, Fitted):
         model.__dict__.pop("_lock", None)
         return model
 
+    def _copy_with(self, labels: LabelSet, counts: LongArray) -> Self:
+        """The same with documents of these labels, of which some may be new: hidden, if they came as deprecated."""
+        model = self._copy()
+        model.labels_, model.counts_ = labels, counts
+        model.hidden_ = np.concatenate([self.hidden_, labels.deprecated[len(self.hidden_) :]])
+        return model
+
     def __getattr__(self, name: str) -> Any:
         """What was learned, of the present model."""
         model = self.__dict__.get("_model") if name.endswith("_") and not name.startswith("_") else None

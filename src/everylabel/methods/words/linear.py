@@ -65,18 +65,17 @@ class Svm(Method):
     def _fit(self, dataset: Dataset, run: Run) -> None:
         read = Views.in_run(dataset.documents, run).read_in(self.language)
         features, X = read.fitted_tfidf(in_language(self.tfidf, self.language), run)
-        tree = self._tree(X, dataset.required_pairs, seen_labels(dataset), run)
-        self.texts_ = TextRanker(features, self._ranker().fit(Features.of(X), dataset.required_pairs, tree, run))
+        self.texts_ = self._trained(features, X, dataset.required_pairs, seen_labels(dataset), run)
 
     def fitted_on(self, features: DocumentFeatures, rows: Csr, pairs: Csr, labels: LabelSet, counts: LongArray) -> Self:
         """The next model, with the same settings, of documents that were read by these features. Cost: a fit's."""
-        old = self.model_
-        model = old._copy()
-        tree = old._tree(rows, pairs, in_order_of_ids(counts, labels), QUIET)
-        model.texts_ = TextRanker(features, old._ranker().fit(Features.of(rows), pairs, tree))
-        model.labels_, model.counts_ = labels, counts
-        model.hidden_ = np.concatenate([old.hidden_, labels.deprecated[len(old.hidden_) :]])
+        model = self.model_._copy_with(labels, counts)
+        model.texts_ = model._trained(features, rows, pairs, in_order_of_ids(counts, labels), QUIET)
         return model
+
+    def _trained(self, features: DocumentFeatures, X: Csr, pairs: Csr, labels: IntArray, run: Run) -> TextRanker:
+        tree = self._tree(X, pairs, labels, run)
+        return TextRanker(features, self._ranker().fit(Features.of(X), pairs, tree, run))
 
     def _tree(self, X: Csr, pairs: Csr, labels: IntArray, run: Run) -> LabelTree:  # noqa: ARG002
         return flat_tree(labels)

@@ -64,15 +64,13 @@ class NearestNeighbours(Method):
         of labels may have grown: neighbours cannot read labels, but documents of them may come. O(nnz of all training
         documents)."""
         old = self.model_
-        model, read = old._copy(), views.read_in(self.language)
+        model, read = old._copy_with(labels, counts), views.read_in(self.language)
         model.features_, rows = old.features_.grown(read.documents, old.rows)
         both = csr_matrix(vstack([rows, read.tfidf(model.features_)], format="csr"))
         model.lists_ = InvertedLists.of(both, compact=old.lists_.weights.dtype == np.uint16)
         known = old.pairs_
         widened = csr_matrix((known.data, known.indices, known.indptr), shape=(known.shape[0], len(labels)))
         model.pairs_ = csr_matrix(vstack([widened, pairs], format="csr"), dtype=np.float32)
-        model.labels_, model.counts_ = labels, counts
-        model.hidden_ = np.concatenate([old.hidden_, labels.deprecated[len(old.hidden_) :]])
         return model
 
     @property
