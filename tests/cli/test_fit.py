@@ -282,6 +282,16 @@ def test_the_budget(run: Run, data: Path, tmp_path: Path) -> None:
         assert message in " ".join(result.stderr.replace("│", " ").split())
 
 
+def test_a_fast_tagger(run: Run, data: Path, tmp_path: Path) -> None:
+    assert run("fit", data, "--accuracy", "fast", "-o", tmp_path / "model").exit_code == 0
+    found: Any = manifest(tmp_path / "model")["config"]
+    assert found["accuracy"] == "fast"
+    result = run("fit", data, "-m", "knn", "--accuracy", "fast", "-o", tmp_path / "other")
+    assert result.exit_code == 2
+    said = " ".join(result.stderr.replace("│", " ").split())
+    assert "only the tagger has an accuracy, and the method is 'knn'" in said
+
+
 def test_xr_linear_by_its_name(run: Run, data: Path, tmp_path: Path) -> None:
     assert run("fit", data, "--method", "xr-linear", "-o", tmp_path / "model").exit_code == 0
     assert manifest(tmp_path / "model")["method"] == "xr-linear"

@@ -37,6 +37,11 @@ def test_a_small_budget_leaves_experts_out(run: Run, sampled: Path) -> None:
     assert ["knn", "takes about"] in [[name, why[:11]] for name, why in found["left_out"]]
 
 
+def test_a_fast_tagger(run: Run, sampled: Path) -> None:
+    found = json.loads(run("plan", sampled, "--json", "--accuracy", "fast").stdout)
+    assert [expert["name"] for expert in found["experts"]] == ["tfidf", "knn", "svm"]
+
+
 def test_a_large_dev_split_is_blended_on(run: Run, sampled: Path, tmp_path: Path) -> None:
     for file in sampled.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
@@ -63,6 +68,7 @@ def test_without_pairs(run: Run, sampled: Path, tmp_path: Path) -> None:
     [
         (["--budget", "soon"], 4, "budget must be a time such as 90s, 30m, 2h or 1h30m; got 'soon'"),
         (["--set", "method=knn"], 2, "only a tagger has a plan, and the method is 'knn'"),
+        (["--accuracy", "quick"], 4, "accuracy must be one of default, fast; got 'quick'"),
         (["--set", "bugdet=5m"], 4, "did you mean budget?"),
         (["--split", "none"], 3, "there is no split 'none'"),
         (["--set", 'experts=["knnn"]'], 4, "did you mean 'knn'?"),

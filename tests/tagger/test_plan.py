@@ -151,6 +151,22 @@ def test_only_these_whatever_they_cost() -> None:
     assert choose_plan(facts(**NONE), only=("bm25",)).names == ["bm25"]
 
 
+@pytest.mark.parametrize("given", [{}, NONE, FEW, {"n_labels": 500_000}])
+def test_a_fast_tagger_has_quick_experts_alone_and_says_what_it_leaves_out(given: dict[str, Any]) -> None:
+    fast, usual = choose_plan(facts(**given), DAY, accuracy="fast"), choose_plan(facts(**given), DAY)
+    assert fast.names
+    assert all(method_class(name).traits.quick for name in fast.names)
+    slow = {name for name in usual.names if not method_class(name).traits.quick}
+    assert slow
+    if given is not NONE:  # one method does it all there, and none is left out
+        assert all(dict(fast.left_out)[name] == "takes longer for a document than a fast tagger may" for name in slow)
+        assert fast.rehearsal == usual.rehearsal
+
+
+def test_who_names_experts_gets_them_in_a_fast_tagger_too() -> None:
+    assert choose_plan(facts(), accuracy="fast", only=("zestxml", "knn")).names == ["zestxml", "knn"]
+
+
 def test_never_these() -> None:
     plan = choose_plan(facts(), DAY, without=("svm", "of-de"))
     assert not {"svm", "of-de"} & set(plan.names)

@@ -15,15 +15,20 @@ if TYPE_CHECKING:
     from everylabel.cli.options import Wanted
     from everylabel.methods.base import Method
 
+AN = {"budget": "a budget", "accuracy": "an accuracy"}
+
 
 def chosen_method(name: str | None, wanted: Wanted, preset: str | None = None) -> Method:
     """Unfitted, with settings that are checked."""
     asked = name, wanted.config, wanted.settings or (), preset
-    if wanted.budget is None:
+    of_tagger = {"budget": wanted.budget, "accuracy": wanted.accuracy}
+    given = {key: value for key, value in of_tagger.items() if value is not None}
+    if not given:
         return configured(*asked)
     named, _ = asked_for(*asked)
     if named != TAGGER:
+        one = next(iter(given))
         raise typer.BadParameter(
-            f"only the tagger has a budget, and the method is {named!r}; leave out one of them", param_hint="--budget"
+            f"only the tagger has {AN[one]}, and the method is {named!r}; leave out one of them", param_hint=f"--{one}"
         )
-    return configured(*asked, budget=wanted.budget)
+    return configured(*asked, **given)

@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from everylabel.methods.base import Method
 
 RehearsalKind: TypeAlias = Literal["dev", "held out", "folds", "mean", "none"]
+Accuracy: TypeAlias = Literal["default", "fast"]
 
 UNITS = {"h": 3600, "m": 60, "s": 1}
 NUMBER = r"[0-9]+(?:\.[0-9]+)?"
 BY_TRANSFORMER = 8e-3  # seconds a text, of a small one
+TOO_SLOW = "takes longer for a document than a fast tagger may"
 OVERHEAD = 1.0  # seconds of an expert beside its fits and rankings
 
 
@@ -116,7 +118,12 @@ REHEARSED = {
 
 
 def choose_plan(
-    facts: Facts, budget: float | None = None, *, only: Sequence[str] = (), without: Sequence[str] = ()
+    facts: Facts,
+    budget: float | None = None,
+    *,
+    only: Sequence[str] = (),
+    without: Sequence[str] = (),
+    accuracy: Accuracy = "default",
 ) -> Plan:
     """`only`: these experts, whatever they cost; `without`: never these. An unknown name is an error."""
     for name in (*only, *without):
@@ -125,12 +132,12 @@ def choose_plan(
         method_class(name)
     budget = default_budget(facts) if budget is None else budget
     if facts.n_pairs == 0:
-        return _without_pairs(facts, budget, only, without)
+        return _without_pairs(facts, budget, only, without, accuracy)
     rehearsal = rehearsal_of(facts)
     able: list[Choice] = []
     left: list[tuple[str, str]] = []
     for method in [method_class(name) for name in dict.fromkeys(only)] if only else by_worth():
-        why_not = "switched off" if method.name in without else "" if only else method.unfit(facts)
+        why_not = "switched off" if method.name in without else "" if only else _unfit(method, facts, accuracy)
         if why_not:
             left.append((method.name, why_not))
         else:
@@ -155,6 +162,15 @@ def choose_plan(
     )
     kind: RehearsalKind = rehearsal if len(chosen) > 1 else "none"
     return Plan(tuple(chosen), tuple(left), budget, kind, reason, tuple(spare), unread(facts.language), facts.at_once)
+
+
+def _unfit(method: type[Method], facts: Facts, accuracy: Accuracy) -> str:
+    """Why it is not for such data, or not for so many documents a second."""
+    return method.unfit(facts) or ("" if _is_wanted(method, accuracy) else TOO_SLOW)
+
+
+def _is_wanted(method: type[Method], accuracy: Accuracy) -> bool:
+    return accuracy != "fast" or method.traits.quick
 
 
 def _where(facts: Facts) -> str:
@@ -198,9 +214,11 @@ def _no_use(choice: Choice, there: Collection[str], budget: float) -> str:
     return ""
 
 
-def _without_pairs(facts: Facts, budget: float, only: Sequence[str], without: Sequence[str]) -> Plan:
+def _without_pairs(
+    facts: Facts, budget: float, only: Sequence[str], without: Sequence[str], accuracy: Accuracy
+) -> Plan:
     alone = _in_order({method: method.traits.worth_alone for method in method_classes()})
-    methods = [method_class(name) for name in only] or alone
+    methods = [method_class(name) for name in only] or [method for method in alone if _is_wanted(method, accuracy)]
     able = [
         method
         for method in methods

@@ -27,7 +27,13 @@ class TfidfMatch(Method):
     """Score = the cosine of the document's and the label's TF-IDF vectors. Fits in one pass over the documents."""
 
     traits = replace(
-        TEXTS_ONLY, why="label texts matched by words", worth=10, worth_alone=30, weighs_words=True, reads_sentences=70
+        TEXTS_ONLY,
+        why="label texts matched by words",
+        worth=10,
+        worth_alone=30,
+        weighs_words=True,
+        reads_sentences=70,
+        quick=True,
     )
 
     parts: ClassVar[tuple[str, ...]] = (WORDS,)

@@ -38,6 +38,7 @@ class Svm(Method):
     traits = replace(
         BAGS_OF_WORDS,
         why="one linear classifier a label",
+        quick=True,
         worth=31,
         better_than="xr-linear",
         most_of_budget=0.25,
@@ -109,7 +110,7 @@ class Svm(Method):
 class XrLinear(Svm):
     """Fit O(documents x words x labels / leaves), rank O(words x beam x log labels); see linear/ and tree/."""
 
-    traits = replace(BAGS_OF_WORDS, why="linear classifiers down a tree of labels", worth=30)
+    traits = replace(BAGS_OF_WORDS, why="linear classifiers down a tree of labels", quick=True, worth=30)
 
     leaf_size: int = 400  # labels that are siblings at the bottom of the tree
     arity: int = 16  # branches of a node further up

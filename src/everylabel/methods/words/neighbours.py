@@ -29,7 +29,7 @@ from everylabel.vectors import largest_of_rows
 class NearestNeighbours(Method):
     """Score = share of the neighbours' similarity that has the label. Rank O(words x documents with the word)."""
 
-    traits = replace(BAGS_OF_WORDS, why="labels of similar documents", seconds=(3e-4, 2.5e-6), worth=20)
+    traits = replace(BAGS_OF_WORDS, why="labels of similar documents", seconds=(3e-4, 2.5e-6), quick=True, worth=20)
 
     tfidf: TfidfConfig = field(default_factory=TfidfConfig)
     language: str = "none"  # whose base forms and pieces of words; "none": words as they are
