@@ -1,7 +1,7 @@
 """How fast `rank` is without a server: python -m benchmarks.run.serving_rank MODEL DOCUMENTS ALONE CLIENTS
 
-All DOCUMENTS (a file of JSON lines: text, title) in batches of 256, then in batches of as many as there are CLIENTS,
-then the first ALONE of them one at a time, with a word more each time. Prints JSON.
+All DOCUMENTS (a file of JSON lines: text, title) once without a clock, then in batches of 256, in batches of as many as
+there are CLIENTS, and the first ALONE of them one at a time, with a word more each time. Prints JSON.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ def main() -> None:
     n_alone, n_clients = (int(own) for own in sys.argv[3:])
     warm_up(model)
     documents = read_documents(file)
+    for part in marked(documents, "warm").slices(BATCH):
+        model.rank(part, K)
     rates = {}
     for size in (BATCH, n_clients):
         asked = marked(documents, f"by {size}")

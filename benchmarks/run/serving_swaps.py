@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.run.serving_client import Answer, Driven, Request
-from benchmarks.run.serving_corpus import FAST, Corpus
+from benchmarks.run.serving_corpus import FEW, Corpus
 from benchmarks.run.serving_process import Served
 from everylabel.data import LabelSet
 from everylabel.tagger.tagger import Tagger
@@ -34,7 +34,7 @@ def marked_models(corpus: Corpus) -> list[Tagger]:
     for mark in MARKS:
         labels = LabelSet.of(replace(label, name=f"{label.name} {mark}") for label in corpus.train.labels)
         train, dev = (replace(part, labels=labels) for part in (corpus.train, corpus.dev))
-        found.append(Tagger(experts=FAST).fit(train, dev))
+        found.append(Tagger(experts=FEW).fit(train, dev))
     return found
 
 

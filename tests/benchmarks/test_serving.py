@@ -134,7 +134,7 @@ def test_annif_gets_documents_that_have_labels_with_addresses(corpus: Corpus, tm
 
 
 def test_a_pass_of_clients_is_measured_and_its_answers_are_judged(corpus: Corpus, model: Path, tmp_path: Path) -> None:
-    load = serving_load.Load(Corpus("sample", corpus.train, corpus.dev, corpus.test), model, 20)
+    load = serving_load.Load(Corpus("sample", corpus.train, corpus.dev, corpus.test), model, model, 20)
     with Served([model], tmp_path / "state", "--quiet", log=tmp_path / "log") as served:
         requests = serving_load.by_suggest("sample", load.documents)
         clients = Driven(served.port, requests, tmp_path / "clients", clients=4, seconds=60)
@@ -168,14 +168,14 @@ def test_ratios_are_against_the_mean_of_before_and_after() -> None:
             "alone_mean_ms": 11.0,
         },
     }
-    found = serving_load.ratios(
-        {"everylabel": ours, "annif": {"suggest": one | {"documents_per_second": 9.0}}, **ranks}
-    )
+    fast, annif = ({"suggest": one | {"documents_per_second": rate}} for rate in (63.0, 9.0))
+    found = serving_load.ratios({"everylabel": ours, "fast": fast, "annif": annif, **ranks})
     assert found["suggest_of_rank"] == 0.9
     assert found["suggest_of_rank_by_clients"] == 1.2
     assert found["tag_p95_of_fair"] == 1.5
     assert found["suggest_alone_of_rank"] == 1.1
     assert found["suggest_of_annif"] == 10
+    assert found["fast_of_annif"] == 7
 
 
 @pytest.mark.slow
