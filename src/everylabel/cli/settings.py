@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -21,7 +21,7 @@ AN = {"budget": "a budget", "accuracy": "an accuracy"}
 def chosen_method(name: str | None, wanted: Wanted, preset: str | None = None) -> Method:
     """Unfitted, with settings that are checked."""
     asked = name, wanted.config, wanted.settings or (), preset
-    of_tagger = {"budget": wanted.budget, "accuracy": wanted.accuracy}
+    of_tagger: dict[str, Any] = {"budget": wanted.budget, "accuracy": wanted.accuracy}
     given = {key: value for key, value in of_tagger.items() if value is not None}
     if not given:
         return configured(*asked)

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from everylabel.text.kernels import START, finish, mix
+
 
 @njit(nogil=True, cache=True)
 def distinct_tokens(ids: Any, offsets: Any, n_ids: Any) -> Any:
@@ -129,3 +131,28 @@ def by_token(ids: Any, weights: Any, offsets: Any, n_ids: Any) -> Any:
                 rows[place], out_weights[place] = row, weights[at]
                 begins[ids[at]] += 1
     return tokens, rows, out_weights, out_offsets
+
+
+@njit(nogil=True, cache=True)
+def hash_runs(codes: Any, offsets: Any, spaces: Any, most: Any) -> Any:
+    """What stands between white space in each text, at most so many: its hash, where it begins and ends, where each
+    text's begin, and whether a text has more."""
+    n_texts = len(offsets) - 1
+    hashes, spans = np.empty(len(codes) // 2 + n_texts, np.uint64), np.empty((len(codes) // 2 + n_texts, 2), np.int64)
+    begins, more = np.zeros(n_texts + 1, np.int64), np.zeros(n_texts, np.bool_)
+    n = 0
+    for t in range(n_texts):
+        first, i, end = n, offsets[t], offsets[t + 1]
+        while True:
+            while i < end and spaces[codes[i]]:
+                i += 1
+            if i == end or n - first == most:
+                break
+            begin, h = i, START
+            while i < end and not spaces[codes[i]]:
+                h = mix(h, np.uint64(codes[i]))
+                i += 1
+            hashes[n], spans[n, 0], spans[n, 1] = finish(h), begin, i
+            n += 1
+        begins[t + 1], more[t] = n, i < end
+    return hashes[:n], spans[:n], begins, more

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -13,6 +13,7 @@ from everylabel import checks
 from everylabel.data.dataset import Documents
 from everylabel.errors import DataError
 from everylabel.run import QUIET, Run
+from everylabel.text.hashed import HashedTexts
 from everylabel.text.lemmas import check_language
 from everylabel.text.scripts import composed
 from everylabel.text.tfidf import Tfidf, TfidfConfig, limits
@@ -68,6 +69,10 @@ class DocumentFeatures:
         if documents.features is not None:
             raise DataError("this model reads texts, and these documents are a bag of words; give documents with texts")
         return self._joined([tfidf.transform(_field(documents, name)) for name, tfidf in self.fields_.items()])
+
+    def transform_hashed(self, fields: Mapping[str, HashedTexts]) -> Csr:
+        """As `transform`, of fields ("all", "title") whose words are hashed."""
+        return self._joined([tfidf.transform_hashed(fields[name]) for name, tfidf in self.fields_.items()])
 
     def grown(self, documents: Documents, rows: Csr) -> tuple[DocumentFeatures, Csr]:
         """As if fitted on these documents, too, after those that `rows` are: the features, and the rows by them.

@@ -18,7 +18,7 @@ from everylabel.text.scripts import LETTER, MARK, UNSPACED
 
 FREE = np.uint64(0)
 _MOST_STEPS = 32  # of a hash to its place, on average; those of words take one
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+START = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xBF58476D1CE4E5B9)
 _PIECE = np.uint64(0x94D049BB133111EB)  # a piece is no word, though the letters be the same
 _END = np.uint64(0x110000)  # of a word, on either side
@@ -26,16 +26,16 @@ _S32, _S29 = np.uint64(32), np.uint64(29)
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _mix(h: Any, value: Any) -> Any:
-    h = (h ^ value) * _GOLDEN
+def mix(h: Any, value: Any) -> Any:
+    h = (h ^ value) * START
     return h ^ (h >> _S32)
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _finish(h: Any) -> Any:
+def finish(h: Any) -> Any:
     h = (h ^ (h >> _S29)) * _MIX
     h ^= h >> _S32
-    return h if h != FREE else _GOLDEN
+    return h if h != FREE else START
 
 
 @njit(nogil=True, cache=True)
@@ -58,21 +58,21 @@ def words(codes: Any, start: Any, end: Any, kinds: Any, stop: Any, hashes: Any, 
             i += 1
         first = i
         reach = 1
-        h = _GOLDEN
+        h = START
         if i < end and kinds[codes[i]] >= UNSPACED:
             reach = 2 + kinds[codes[i]] - UNSPACED
-            h = _mix(h, np.uint64(codes[i]))
+            h = mix(h, np.uint64(codes[i]))
             i += 1
             while i < end and kinds[codes[i]] == MARK:
-                h = _mix(h, np.uint64(codes[i]))
+                h = mix(h, np.uint64(codes[i]))
                 i += 1
         else:
             while i < end and (kinds[codes[i]] == LETTER or kinds[codes[i]] == MARK):
-                h = _mix(h, np.uint64(codes[i]))
+                h = mix(h, np.uint64(codes[i]))
                 i += 1
             if i - first < 2:
                 continue
-        h = _finish(h)
+        h = finish(h)
         if stop[place(stop, h)] == h:
             continue
         hashes[n] = h
@@ -96,8 +96,8 @@ def _piece(codes: Any, first: Any, size: Any, start: Any, end: Any) -> Any:
     """The hash of the characters from `first` on; one before the word's start or behind its end is its end."""
     h = _PIECE
     for i in range(first, first + size):
-        h = _mix(h, np.uint64(codes[i]) if start <= i < end else _END)
-    return _finish(h)
+        h = mix(h, np.uint64(codes[i]) if start <= i < end else _END)
+    return finish(h)
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -112,7 +112,7 @@ def _extend(gram: Any, word: Any) -> Any:
     """The n-gram with one word more; FREE is the n-gram of no word."""
     if gram == FREE:
         return word
-    return _finish(_mix(gram * _MIX, word))  # times something first: a plain xor would not see the words' order
+    return finish(mix(gram * _MIX, word))  # times something first: a plain xor would not see the words' order
 
 
 @njit(nogil=True, cache=True)
@@ -252,15 +252,94 @@ def count_terms(
                 if number >= 0:
                     found[n_found] = number
                     n_found += 1
-        row = np.sort(found[:n_found])
         if out + n_found > len(columns):
             columns, counts = _with_room(columns, out + n_found), _with_room(counts, out + n_found)
-        for i in range(n_found):
-            if i > 0 and row[i] == row[i - 1]:
-                counts[out - 1] += 1
-            else:
-                columns[out], counts[out] = row[i], 1
-                out += 1
+        out = _counted(np.sort(found[:n_found]), columns, counts, out)
+        indptr[d + 1] = out
+    return indptr, columns[:out].copy(), counts[:out].copy()
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _counted(row: Any, columns: Any, counts: Any, out: Any) -> Any:
+    """A sorted row of columns, each once with how often it is there, from place `out` on; the place behind."""
+    for i in range(len(row)):
+        if i > 0 and row[i] == row[i - 1]:
+            counts[out - 1] += 1
+        else:
+            columns[out], counts[out] = row[i], 1
+            out += 1
+    return out
+
+
+@njit(nogil=True, cache=True)
+def hash_words(codes: Any, offsets: Any, kinds: Any) -> Any:
+    """The hash of each word of all texts, where it begins and ends, and where each text's words begin: as `words`
+    finds them where no script is without spaces."""
+    nothing = np.zeros(16, np.uint64)
+    n_docs = len(offsets) - 1
+    hashes, spans = np.empty(len(codes) // 2 + 1, np.uint64), np.empty((len(codes) // 2 + 1, 3), np.int64)
+    begins = np.zeros(n_docs + 1, np.int64)
+    for d in range(n_docs):
+        first = begins[d]
+        begins[d + 1] = first + words(codes, offsets[d], offsets[d + 1], kinds, nothing, hashes[first:], spans[first:])
+    n = begins[n_docs]
+    return hashes[:n], spans[:n, :2], begins
+
+
+@njit(nogil=True, cache=True)
+def look_up(keys: Any, values: Any, hashes: Any, out: Any) -> Any:
+    """The values of hashes in an open table, into `out`; of one that is not there 0. How many are not."""
+    n_missing = 0
+    for i in range(len(hashes)):
+        at = place(keys, hashes[i])
+        if keys[at] == hashes[i]:
+            out[i] = values[at]
+        else:
+            out[i] = FREE
+            n_missing += 1
+    return n_missing
+
+
+@njit(nogil=True, cache=True)
+def put(keys: Any, values: Any, hashes: Any, new: Any) -> None:
+    """Into an open table that has room."""
+    for i in range(len(hashes)):
+        at = place(keys, hashes[i])
+        keys[at], values[at] = hashes[i], new[i]
+
+
+@njit(nogil=True, cache=True)
+def count_hashed(hashes: Any, begins: Any, left_out: Any, stop: Any, ngrams: Any, table: Any, known: Any) -> Any:
+    """As `count_terms`, of texts whose words are hashed already (`hash_words`); `left_out` is no word's hash."""
+    n_docs = len(begins) - 1
+    longest = 1
+    for d in range(n_docs):
+        longest = max(longest, begins[d + 1] - begins[d])
+    kept = np.empty(longest, np.uint64)
+    found = np.empty(longest * ngrams, np.int32)
+    indptr = np.zeros(n_docs + 1, np.int64)
+    columns = np.empty(max(1024, len(hashes)), np.int32)
+    counts = np.empty(len(columns), np.float32)
+    out = 0
+    for d in range(n_docs):
+        n = 0
+        for i in range(begins[d], begins[d + 1]):
+            h = hashes[i]
+            if h != left_out and stop[place(stop, h)] != h:
+                kept[n] = h
+                n += 1
+        n_found = 0
+        for i in range(n):
+            gram = FREE
+            for j in range(i, min(i + ngrams, n)):
+                gram = _extend(gram, kept[j])
+                number = _number(table, known, gram)
+                if number >= 0:
+                    found[n_found] = number
+                    n_found += 1
+        if out + n_found > len(columns):
+            columns, counts = _with_room(columns, out + n_found), _with_room(counts, out + n_found)
+        out = _counted(np.sort(found[:n_found]), columns, counts, out)
         indptr[d + 1] = out
     return indptr, columns[:out].copy(), counts[:out].copy()
 

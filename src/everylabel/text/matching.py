@@ -195,7 +195,7 @@ class LabelMatcher:
         return Tfidf(config=in_language(words, self.config.language))
 
     def _title_weight(self, read: Views) -> np.float32:
-        return np.float32(self.config.title_weight if any(read.documents.titles) else 0)
+        return np.float32(self.config.title_weight if read.has_titles else 0)
 
     def _vectors(self, read: Views) -> Csr:
         weight = self._title_weight(read)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 
 import numpy as np
@@ -106,19 +106,26 @@ def _special() -> re.Pattern[str]:
 
 def with_words(text: str, change: Callable[[str], str]) -> str:
     """The text with each word changed: words alone, or, in scripts without spaces, all of it but the words."""
-    if _plain(text):
+    if is_plain(text):
         return " ".join(map(change, _PLAIN_WORD.findall(text)))
     return _word().sub(lambda found: change(found[0]), text)
 
 
 def find_words(text: str) -> list[str]:
     """The words of a text, as the kernels find them. 10 million words a second; a tenth of it in other scripts."""
-    return (_PLAIN_WORD if _plain(text) else _word()).findall(text)
+    return (_PLAIN_WORD if is_plain(text) else _word()).findall(text)
 
 
 def word_matches(text: str) -> Iterator[re.Match[str]]:
     """As `find_words`, with their places."""
-    return (_PLAIN_WORD if _plain(text) else _word()).finditer(text)
+    return (_PLAIN_WORD if is_plain(text) else _word()).finditer(text)
+
+
+def code_points(texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """The texts as kernels read them, one after the other, and where each begins."""
+    offsets = np.zeros(len(texts) + 1, np.int64)
+    np.cumsum(list(map(len, texts)), out=offsets[1:])
+    return np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32), offsets
 
 
 def says_nothing(text: str) -> bool:
@@ -128,12 +135,12 @@ def says_nothing(text: str) -> bool:
 
 def n_words_of(text: str) -> int:
     """About: spaces, and characters of scripts that have none."""
-    return text.count(" ") + 1 if _plain(text) else max(text.count(" ") + 1, len(_word().findall(text)))
+    return text.count(" ") + 1 if is_plain(text) else max(text.count(" ") + 1, len(_word().findall(text)))
 
 
 def unspaced_runs(text: str) -> list[str]:
     """What is written without spaces, as long as it is, and emoji."""
-    return [] if _plain(text) else _run().findall(text)
+    return [] if is_plain(text) else _run().findall(text)
 
 
 @cache
@@ -142,14 +149,15 @@ def _run() -> re.Pattern[str]:
     return re.compile(f"(?:[{unspaced}][{marks}]*)+")
 
 
-def _plain(text: str) -> bool:
+def is_plain(text: str) -> bool:
+    """Are its words those of \\w\\w+?"""
     return text.isascii() or not _special().search(text)
 
 
 def joined(words: list[str]) -> str:
     """An n-gram as it is written: no space between characters of scripts that have none."""
     text = " ".join(words)
-    if _plain(text):
+    if is_plain(text):
         return text
     text, known, before = "", kinds(), LETTER
     for word in words:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -25,9 +25,12 @@ from everylabel.errors import ConfigError
 from everylabel.parallel import n_threads, parallel_map
 from everylabel.run import QUIET, Run
 from everylabel.text.lemmas import pieces_of
-from everylabel.text.scripts import LETTER, MARK, find_words, joined, kinds
+from everylabel.text.scripts import LETTER, MARK, code_points, find_words, joined, kinds
 from everylabel.types import Csr, Same
 from everylabel.vectors import csr_of
+
+if TYPE_CHECKING:
+    from everylabel.text.hashed import HashedTexts
 
 _CHUNK = 2_000_000  # characters that one call of a kernel gets: large enough to hide its overhead
 _SHARE = 50_000  # characters that are worth a core of their own
@@ -155,6 +158,16 @@ class Tfidf:
     def counts(self, texts: Texts) -> Csr:
         """How often each n-gram occurs in each text: csr float32."""
         return self._rows(texts, QUIET, weighed=False)
+
+    def transform_hashed(self, texts: HashedTexts) -> Csr:
+        """As `transform`, of texts whose words are hashed; n-grams of words, but no pieces."""
+        from everylabel.text import kernels
+        from everylabel.text.hashed import LEFT_OUT
+
+        arguments = self._stop_table, self.ngrams_, self._table, self.hashes_
+        indptr, columns, weights = kernels.count_hashed(*texts, LEFT_OUT, *arguments)
+        kernels.weigh(indptr, columns, weights, self.idf_, self.config.sublinear)
+        return csr_of(weights, columns, indptr, (len(indptr) - 1, self.n_terms))
 
     def _rows(self, texts: Texts, run: Run, weighed: bool) -> Csr:
         from everylabel.text import kernels
@@ -315,11 +328,7 @@ def _chunks(texts: Texts, n_parts: int = 1) -> Iterator[Texts]:
 
 
 def _codes(texts: Texts) -> tuple[Any, Any]:
-    """The lower-cased texts as code points, one after the other, and where each begins."""
-    lowered = [text.lower() for text in texts]
-    offsets = np.zeros(len(texts) + 1, np.int64)
-    np.cumsum([len(text) for text in lowered], out=offsets[1:])
-    return np.frombuffer("".join(lowered).encode("utf-32-le", "surrogatepass"), np.uint32), offsets
+    return code_points([text.lower() for text in texts])
 
 
 def _piece(text: str, first: int, end: int, size: int) -> str:

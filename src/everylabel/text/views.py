@@ -19,6 +19,7 @@ from everylabel.data.dataset import Documents
 from everylabel.forks import Lock
 from everylabel.run import QUIET, Run
 from everylabel.text.features import DocumentFeatures
+from everylabel.text.hashed import HashedTexts, hashed_texts
 from everylabel.text.lemmas import lemmatised
 from everylabel.text.scripts import says_nothing
 from everylabel.text.tfidf import Tfidf, TfidfConfig
@@ -57,8 +58,9 @@ class _Made:
 class Views:
     """The documents themselves are `documents`."""
 
-    def __init__(self, documents: Documents) -> None:
-        self.documents = documents
+    def __init__(self, documents: Documents | Callable[[], Documents], n: int | None = None) -> None:
+        """`n`: how many there are of those that are made when somebody looks at them."""
+        self._given, self._n = documents, n
         self._known: dict[Hashable, _Made] = {}
         self._lock = Lock()
 
@@ -75,7 +77,20 @@ class Views:
         return found
 
     def __len__(self) -> int:
-        return len(self.documents)
+        return len(self.documents) if self._n is None else self._n
+
+    @property
+    def documents(self) -> Documents:
+        given = self._given
+        return given if isinstance(given, Documents) else self.once("documents", given)
+
+    @property
+    def has_titles(self) -> bool:
+        return any(self.documents.titles)
+
+    @property
+    def are_bags_of_words(self) -> bool:
+        return self.documents.features is not None
 
     def once(self, key: Hashable, make: Callable[[], R]) -> R:
         """What `make` returns, computed by the first who asks for the key. Its error is everybody's."""
@@ -111,7 +126,7 @@ class Views:
     def silent(self) -> NDArray[np.bool_]:
         """Documents without a letter, a digit or an emoji."""
         made = self.once("silent", lambda: np.fromiter(map(says_nothing, self.full_texts), np.bool_, len(self)))
-        return made if self.documents.features is None else np.zeros(len(self), np.bool_)
+        return np.zeros(len(self), np.bool_) if self.are_bags_of_words else made
 
     def tfidf(self, features: DocumentFeatures) -> Csr:
         return self.once(("tf-idf", features.key), lambda: self._tfidf(features))
@@ -175,9 +190,7 @@ class Views:
         return vocabulary.transform(self.documents.titles)
 
     def _lemmatised(self, language: str) -> Views:
-        documents = self.documents
-        texts, titles = (lemmatised(part, language) for part in (documents.texts, documents.titles))
-        return Views(Documents(documents.ids, texts, titles, documents.features, documents.fields))
+        return _Lemmatised(self, language)
 
     def _tokens(self, encoder: Encoder, run: Run) -> Tokens:
         return encoder.tokenize(self.full_texts, run=run)
@@ -192,7 +205,7 @@ class _Taken(Views):
     """Some rows of other views."""
 
     def __init__(self, whole: Views, rows: LongArray) -> None:
-        super().__init__(whole.documents.subset(rows))
+        super().__init__(lambda: whole.documents.subset(rows), len(rows))
         self._whole, self._rows = whole, rows
 
     def of_all(self, key: Hashable, make: Callable[[], R]) -> R:
@@ -232,13 +245,67 @@ class _Taken(Views):
         return found
 
 
+class _Lemmatised(Views):
+    """Other views in base forms: of few texts the hashes of these, which is what is counted; the strings themselves
+    when somebody reads them."""
+
+    def __init__(self, whole: Views, language: str) -> None:
+        super().__init__(self._spelled_out, len(whole))
+        self._whole, self._language = whole, language
+
+    @property
+    def has_titles(self) -> bool:
+        titles = self._hashed_titles()
+        return super().has_titles if titles is None else len(titles.hashes) > 0
+
+    @property
+    def are_bags_of_words(self) -> bool:
+        return self._whole.are_bags_of_words
+
+    def _spelled_out(self) -> Documents:
+        given = self._whole.documents
+        texts, titles = (lemmatised(part, self._language) for part in (given.texts, given.titles))
+        return Documents(given.ids, texts, titles, given.features, given.fields)
+
+    def _hashed(self) -> HashedTexts | None:
+        return self.once("hashed", lambda: hashed_texts(self._whole.full_texts, self._language))
+
+    def _hashed_titles(self) -> HashedTexts | None:
+        return self.once("hashed titles", lambda: hashed_texts(self._whole.documents.titles, self._language))
+
+    def _tfidf(self, features: DocumentFeatures) -> Csr:
+        all_words, titles = self._hashed(), self._hashed_titles()
+        if all_words is None or titles is None or features.config.pieces or not features.fields_:
+            return super()._tfidf(features)
+        return features.transform_hashed({"all": all_words, "title": titles})
+
+    def _words(self, vocabulary: Tfidf, run: Run) -> Csr:
+        hashed = None if vocabulary.config.pieces else self._hashed()
+        return super()._words(vocabulary, run) if hashed is None else vocabulary.transform_hashed(hashed)
+
+    def _title_words(self, vocabulary: Tfidf) -> Csr:
+        hashed = None if vocabulary.config.pieces else self._hashed_titles()
+        return super()._title_words(vocabulary) if hashed is None else vocabulary.transform_hashed(hashed)
+
+
 class _Titles(Views):
     """The titles of other views as texts without a title."""
 
     def __init__(self, whole: Views) -> None:
-        given = whole.documents
-        super().__init__(Documents(given.ids, given.titles, [""] * len(whole), given.features, given.fields))
+        super().__init__(self._only_titles, len(whole))
         self._whole = whole
+
+    @property
+    def has_titles(self) -> bool:
+        return False
+
+    @property
+    def are_bags_of_words(self) -> bool:
+        return self._whole.are_bags_of_words
+
+    def _only_titles(self) -> Documents:
+        given = self._whole.documents
+        return Documents(given.ids, given.titles, [""] * len(self), given.features, given.fields)
 
     def _words(self, vocabulary: Tfidf, run: Run) -> Csr:  # noqa: ARG002
         return self._whole.title_words(vocabulary)

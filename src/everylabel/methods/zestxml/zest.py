@@ -190,7 +190,7 @@ class ZestXml(Method):
 
     def _label_words(self, read: Views) -> Csr:
         """Documents x label words, also those that no training document has; none in a bag of words."""
-        if read.documents.features is not None:
+        if read.are_bags_of_words:
             return csr_matrix((len(read), self.words_.n_terms), dtype=np.float32)
         return read.words(self.words_)
 
