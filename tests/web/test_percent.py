@@ -15,6 +15,7 @@ from everylabel.web.bodies import form_fields
 from everylabel.web.percent import unquoted
 
 PARTS = [b"%", b"%4", b"%41", b"%C3%A9", b"%zz", b"+", b"a", b"%%", b"%2B", b"\xff"]
+PARTS += [b"=", b"%3D", b"\r\n", b"\n", b"\r", b"\t", b" ", b"_", b".", b"\0", b"%0D%0A", b"%20"]
 parts = st.lists(st.sampled_from(PARTS)).map(b"".join)
 
 

@@ -4,13 +4,16 @@ library, which makes an object of every escape. Here it is three passes over a p
 
 from __future__ import annotations
 
+import re
+from binascii import a2b_qp
 from collections.abc import Iterator
 from urllib.parse import unquote_to_bytes
 
 import numpy as np
 
-FEW = 1_000  # escapes: the standard library is as fast with these, and does not let go of the interpreter meanwhile
+FEW = 1_000  # escapes: arrays are no faster with these
 PIECE = 1 << 16  # bytes; no fewer than 3, an escape
+_NO_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _NONE = 255
 _DIGITS = np.full(256, _NONE, np.uint8)
 for _digit in b"0123456789abcdefABCDEF":
@@ -21,8 +24,16 @@ def unquoted(value: bytes) -> bytes:
     """`+` is a space; what is no escape stays as it is."""
     value = value.replace(b"+", b" ")
     if (n := value.count(b"%")) <= FEW:
-        return unquote_to_bytes(value) if n else value
+        return _few_unquoted(value) if n else value
     return b"".join(map(_unquoted, _pieces(value)))
+
+
+def _few_unquoted(value: bytes) -> bytes:
+    """Quoted-printable text is the same with another sign, and read in a quarter of the standard library's time for
+    forms; but it has a meaning of its own for a sign that begins no escape."""
+    if _NO_ESCAPE.search(value):
+        return unquote_to_bytes(value)
+    return a2b_qp(value.replace(b"=", b"=3D").replace(b"%", b"="))
 
 
 def _pieces(value: bytes) -> Iterator[bytes]:
