@@ -33,11 +33,11 @@ def curves_section() -> str:
         "person accepts, rejects, and types what is missing. Each batch is measured before it is learned; 1,000 test "
         "documents stay the same.",
         table(columns, [_row(name, points) for name, points in found.items()]),
-        "Most doubtful first and random: of the 2,000 only 1,000 are decided about, chosen by the review queue, or any. "
-        "On cve-libraries the doubtful ones bring the model by 500 documents to where any bring it by 1,000, on "
-        "eurlex57k they gain nothing. Annif 1.4's nn_ensemble (its one backend that learns of those that can be run here) has omikuji and "
-        "tfidf as sources, trained on 400 of the first 500 documents, and learns with the other 100; the ensemble "
-        "learns, its sources never do, as Annif has it.",
+        "Most doubtful first and random: of the 2,000 only 1,000 are decided about, chosen by the review queue, or any "
+        "of them. On cve-libraries the doubtful ones bring the model by 500 documents to where any bring it by 1,000, "
+        "on eurlex57k they gain nothing. Annif 1.4's nn_ensemble (its one backend that learns of those that can be run "
+        "here) has omikuji and tfidf as sources, trained on 400 of the first 500 documents, and learns with the other "
+        "100; the ensemble learns, its sources never do, as Annif has it.",
         *(picture(f"feedback-{corpus}", f"{corpus}: nDCG@5 and typed labels") for corpus in corpora),
         conditions(record),
     )

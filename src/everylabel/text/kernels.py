@@ -220,6 +220,19 @@ def known(table: Any, hashes: Any, asked: Any) -> Any:
     return found
 
 
+@njit(nogil=True, cache=True, inline="always")
+def _known_grams(hashes: Any, first: Any, last: Any, table: Any, known: Any, found: Any, n_found: Any) -> Any:
+    """The n-grams that begin with one word, and end before another: those that are known, into `found`; how many."""
+    gram = FREE
+    for j in range(first, last):
+        gram = _extend(gram, hashes[j])
+        number = _number(table, known, gram)
+        if number >= 0:
+            found[n_found] = number
+            n_found += 1
+    return n_found
+
+
 @njit(nogil=True, cache=True)
 def count_terms(
     codes: Any, offsets: Any, kinds: Any, stop: Any, ngrams: Any, pieces: Any, table: Any, known: Any
@@ -239,13 +252,7 @@ def count_terms(
             last, n_pieces = _last(i, n, ngrams, spans), _n_pieces(spans[i], pieces)
             if n_found + last - i + n_pieces > len(found):
                 found = _with_room(found, n_found + last - i + n_pieces)
-            gram = FREE
-            for j in range(i, last):
-                gram = _extend(gram, hashes[j])
-                number = _number(table, known, gram)
-                if number >= 0:
-                    found[n_found] = number
-                    n_found += 1
+            n_found = _known_grams(hashes, i, last, table, known, found, n_found)
             for first in range(spans[i, 0] - 1, spans[i, 0] - 1 + n_pieces):
                 gram = _piece(codes, first, pieces, spans[i, 0], spans[i, 1])
                 number = _number(table, known, gram)
@@ -330,13 +337,7 @@ def count_hashed(hashes: Any, begins: Any, left_out: Any, stop: Any, ngrams: Any
                 n += 1
         n_found = 0
         for i in range(n):
-            gram = FREE
-            for j in range(i, min(i + ngrams, n)):
-                gram = _extend(gram, kept[j])
-                number = _number(table, known, gram)
-                if number >= 0:
-                    found[n_found] = number
-                    n_found += 1
+            n_found = _known_grams(kept, i, min(i + ngrams, n), table, known, found, n_found)
         if out + n_found > len(columns):
             columns, counts = _with_room(columns, out + n_found), _with_room(counts, out + n_found)
         out = _counted(np.sort(found[:n_found]), columns, counts, out)
