@@ -33,6 +33,28 @@ def test_every_folder_is_detected(make: Make, folders: dict[str, tuple[str, dict
         assert detect_format(make(name)) == kind, name
 
 
+def test_splits_can_share_a_vocabulary(make: Make, folders: dict[str, tuple[str, dict[str, bytes]]]) -> None:
+    shared = 0
+    for name in folders:
+        path = make(name)
+        first, *others = available_splits(path)
+        labels = load_dataset(path, first).labels
+        for split in others:
+            usual, found = load_dataset(path, split), load_dataset(path, split, labels=labels)
+            assert found.labels is labels
+            assert (usual.labels, usual.documents.ids) == (found.labels, found.documents.ids), name
+            assert labels_of(usual) == labels_of(found) if usual.pairs is not None else found.pairs is None
+            shared += 1
+    assert shared > 4
+
+
+def test_a_vocabulary_that_is_shared_is_not_read_again(make: Make) -> None:
+    path = make("native")
+    labels = load_dataset(path, "train").labels
+    (path / "labels.jsonl").write_text("no vocabulary any more")
+    assert labels_of(load_dataset(path, "test", labels=labels)) == [["a"]]
+
+
 @pytest.mark.parametrize("gz", [False, True])
 def test_native(make: Make, gz: bool) -> None:
     path = make("native", gz=gz)

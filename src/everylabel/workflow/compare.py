@@ -82,7 +82,7 @@ def compared_data(
 ) -> tuple[Dataset, Dataset]:
     """What methods are fitted on, and what they are held against; says what is doubtful about the two."""
     train = load_dataset(data, TRAIN, on_bad_row=on_bad_row, run=run, **layout)
-    held_out = load_dataset(data, split, on_bad_row=on_bad_row, run=run, **layout)
+    held_out = load_dataset(data, split, on_bad_row=on_bad_row, labels=train.labels, run=run, **layout)
     for doubt in doubts({TRAIN: train, split: held_out}, blended=False):
         run.say(doubt)
     return train, held_out

@@ -163,7 +163,9 @@ def learning_curve(
     """nDCG@5 of a linear method on an eighth, a quarter, half and all of the training documents, nested."""
     try:
         has_train = TRAIN in available_splits(data, **layout)
-        train = load_dataset(data, TRAIN, on_bad_row=on_bad_row, run=run, **layout) if has_train else None
+        train = None
+        if has_train:
+            train = load_dataset(data, TRAIN, on_bad_row=on_bad_row, labels=dataset.labels, run=run, **layout)
         if train is None or not has_pairs(train):
             nothing = f"{data} has no labelled training documents (a split named train) to draw a learning curve from."
             return LearningCurve([], nothing)

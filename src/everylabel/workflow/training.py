@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from everylabel.data import Dataset, Documents, available_splits, load_dataset, load_labels
+from everylabel.data import Dataset, Documents, LabelSet, available_splits, load_dataset, load_labels
 from everylabel.data.formats.layout import Layout
 from everylabel.data.formats.rows import WHOLE
 from everylabel.data.splits import hold_out_documents, keep_label_share, keep_pair_share, names_alone
@@ -89,9 +89,9 @@ class TrainingSource:
         dataset = names_alone(dataset) if self.names_only else dataset
         return dataset.without_pairs() if self.no_pairs else dataset
 
-    def load(self, split: str, run: Run) -> Dataset:
+    def load(self, split: str, run: Run, labels: LabelSet | None = None) -> Dataset:
         layout: Layout = {**self.layout, "fields": fields_of(self.transforms)}
-        dataset = load_dataset(self.data, split, on_bad_row=self.on_bad_row, run=run, **layout)
+        dataset = load_dataset(self.data, split, on_bad_row=self.on_bad_row, labels=labels, run=run, **layout)
         return transformed_dataset(dataset, self.transforms)
 
     def has_vocabulary_alone(self) -> bool:
@@ -116,7 +116,7 @@ class TrainingSource:
             return train, held_out
         if self.split == DEV or not self.data.is_dir() or DEV not in available_splits(self.data, **self.layout):
             return dataset, None
-        dev = self.load(DEV, run)
+        dev = self.load(DEV, run, dataset.labels)
         return dataset, dev if has_pairs(dev) else None
 
 

@@ -99,19 +99,21 @@ def load_dataset(
     *,
     on_bad_row: OnBadRow = "error",
     bad_rows: BadRows | None = None,
+    labels: LabelSet | None = None,
     run: Run = QUIET,
     **layout: Unpack[Layout],
 ) -> Dataset:
     """One split of a data folder, or a file, of any known format, with the whole vocabulary.
 
     Without a vocabulary the labels are those of all splits, sorted, named by their ids. Give `bad_rows` to learn
-    afterwards how many rows were skipped, and why. `layout`: what the files do not say (`layout.Options`).
+    afterwards how many rows were skipped, and why. `labels`: those that another split of the same data was read with,
+    which are then shared, and not read again. `layout`: what the files do not say (`layout.Options`).
     """
     bad = bad_rows if bad_rows is not None else BadRows(on_bad_row)
     module, source = open_source(path, Options(**layout), bad, run)
     split = own_split(module, source.path, split)
-    entries = vocabulary_entries(module, source, split)
-    labels = None if entries is None else label_set(entries, bad)
+    entries = vocabulary_entries(module, source, split) if labels is None else None
+    labels = labels if entries is None else label_set(entries, bad)
     places = None if labels is None else labels.index.to_dict()
     truth = GatheredPairs({} if places is None else places, fixed=labels is not None)
     gathered = GatheredDocuments()
