@@ -47,9 +47,9 @@ TREE = (
     "MatchXML's table XII where the linear ranker has a tree: packages that a Debian package depends on, and "
     "wordnet-reverse, 40,000 documents; one seed. On wordnet-reverse, where most labels of test documents have no "
     "training pair, vectors beside words gain half a point of nDCG@5 by more than chance, frozen ones as much as "
-    "fine-tuned ones; label2vec and matching change nothing beyond chance, and the sentence encoder costs 0.14 (0.04 to "
-    "0.24; the paper, too, has it at a loss on one of its sets). On the Debian packages frozen vectors cost two points; "
-    "the rows with fine-tuning are not measured yet. Not shown: that each part of the table gains."
+    "fine-tuned ones; label2vec and matching change nothing beyond chance, and the sentence encoder costs 0.14 (0.04 "
+    "to 0.24; the paper, too, has it at a loss on one of its sets). On the Debian packages frozen vectors cost two "
+    "points; the rows with fine-tuning are not measured yet. Not shown: that each part of the table gains."
 )
 
 
