@@ -40,6 +40,7 @@ def curves_section() -> str:
         "100; the ensemble learns, its sources never do, as Annif has it.",
         *(picture(f"feedback-{corpus}", f"{corpus}: nDCG@5 and typed labels") for corpus in corpora),
         conditions(record),
+        *(conditions(peers) for peers in [read_result("feedback-peers")] if peers is not None),
     )
 
 

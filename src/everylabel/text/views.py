@@ -58,9 +58,8 @@ class _Made:
 class Views:
     """The documents themselves are `documents`."""
 
-    def __init__(self, documents: Documents | Callable[[], Documents], n: int | None = None) -> None:
-        """`n`: how many there are of those that are made when somebody looks at them."""
-        self._given, self._n = documents, n
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents  # of views that are made of others: theirs, and `documents` when somebody looks
         self._known: dict[Hashable, _Made] = {}
         self._lock = Lock()
 
@@ -77,12 +76,11 @@ class Views:
         return found
 
     def __len__(self) -> int:
-        return len(self.documents) if self._n is None else self._n
+        return len(self._documents)
 
     @property
     def documents(self) -> Documents:
-        given = self._given
-        return given if isinstance(given, Documents) else self.once("documents", given)
+        return self._documents
 
     @property
     def has_titles(self) -> bool:
@@ -190,7 +188,7 @@ class Views:
         return vocabulary.transform(self.documents.titles)
 
     def _lemmatised(self, language: str) -> Views:
-        return _Lemmatised(self, language)
+        return _Lemmatised(self.documents, language)
 
     def _tokens(self, encoder: Encoder, run: Run) -> Tokens:
         return encoder.tokenize(self.full_texts, run=run)
@@ -205,8 +203,19 @@ class _Taken(Views):
     """Some rows of other views."""
 
     def __init__(self, whole: Views, rows: LongArray) -> None:
-        super().__init__(lambda: whole.documents.subset(rows), len(rows))
+        super().__init__(whole._documents)
         self._whole, self._rows = whole, rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def documents(self) -> Documents:
+        return self.once("documents", lambda: self._whole.documents.subset(self._rows))
+
+    @property
+    def are_bags_of_words(self) -> bool:
+        return self._whole.are_bags_of_words
 
     def of_all(self, key: Hashable, make: Callable[[], R]) -> R:
         return self._whole.of_all(key, make) if self._all else self.once(key, make)
@@ -246,12 +255,16 @@ class _Taken(Views):
 
 
 class _Lemmatised(Views):
-    """Other views in base forms: of few texts the hashes of these, which is what is counted; the strings themselves
-    when somebody reads them."""
+    """Documents in base forms: of few texts the hashes of these, which is what is counted; the strings themselves when
+    somebody reads them. It is kept by the views of the documents, and so does not know them."""
 
-    def __init__(self, whole: Views, language: str) -> None:
-        super().__init__(self._spelled_out, len(whole))
-        self._whole, self._language = whole, language
+    def __init__(self, documents: Documents, language: str) -> None:
+        super().__init__(documents)  # as they are given
+        self._language = language
+
+    @property
+    def documents(self) -> Documents:
+        return self.once("documents", self._spelled_out)
 
     @property
     def has_titles(self) -> bool:
@@ -260,18 +273,18 @@ class _Lemmatised(Views):
 
     @property
     def are_bags_of_words(self) -> bool:
-        return self._whole.are_bags_of_words
+        return self._documents.features is not None
 
     def _spelled_out(self) -> Documents:
-        given = self._whole.documents
+        given = self._documents
         texts, titles = (lemmatised(part, self._language) for part in (given.texts, given.titles))
         return Documents(given.ids, texts, titles, given.features, given.fields)
 
     def _hashed(self) -> HashedTexts | None:
-        return self.once("hashed", lambda: hashed_texts(self._whole.full_texts, self._language))
+        return self.once("hashed", lambda: hashed_texts(self._documents.full_texts, self._language))
 
     def _hashed_titles(self) -> HashedTexts | None:
-        return self.once("hashed titles", lambda: hashed_texts(self._whole.documents.titles, self._language))
+        return self.once("hashed titles", lambda: hashed_texts(self._documents.titles, self._language))
 
     def _tfidf(self, features: DocumentFeatures) -> Csr:
         all_words, titles = self._hashed(), self._hashed_titles()
@@ -292,8 +305,15 @@ class _Titles(Views):
     """The titles of other views as texts without a title."""
 
     def __init__(self, whole: Views) -> None:
-        super().__init__(self._only_titles, len(whole))
+        super().__init__(whole._documents)
         self._whole = whole
+
+    def __len__(self) -> int:
+        return len(self._whole)
+
+    @property
+    def documents(self) -> Documents:
+        return self.once("documents", self._only_titles)
 
     @property
     def has_titles(self) -> bool:
