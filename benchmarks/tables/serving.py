@@ -144,7 +144,7 @@ def soak_section() -> str:
         f"{record['asked_minutes']:g} minutes, {record['data']}. Mixed traffic of four threads by all interfaces, "
         "learning switched on; every tenth minute decisions are undone and the first model is taken back. The first "
         "sixth is warm-up, and left out. Anonymous memory is what is not of files. The hour that is shown was not "
-        "alone on its machine: other jobs ran at lower priority, most of them from minute 23 to 34, and waits rose meanwhile."
+        "alone on its machine: other jobs ran at lower priority, most from minute 23 to 34, and waits rose meanwhile."
     )
     about = "memory, threads, handles and waits by minute"
     return section("An hour", table(["", ""], rows), picture("serving-soak", about), notes, conditions(record))
