@@ -1,11 +1,9 @@
 """Texts as the hashes of their words' base forms: what TF-IDF counts, without a string for each word.
 
-The base form of a word is looked up by the word's hash, in one compiled pass that needs no interpreter's lock: of what
-a server does with a text, looking words up one by one was a fifth, and all others waited for the lock meanwhile. The
-words, their base forms and all counts are those of `lemmas.lemmatised`. Where texts or base forms are of scripts
-without spaces there is no such view of them, and the strings are counted.
-
-A word that is met for the first time is looked up as a string.
+The base form of a word is looked up by the word's hash, in one compiled pass that needs no interpreter's lock: while
+words were looked up one by one, all other requests of a server waited for it. The words, their base forms and all
+counts are those of `lemmas.lemmatised`. Where texts or base forms are of scripts without spaces there is no such view
+of them, and the strings are counted. A word that is met for the first time is looked up as a string.
 """
 
 from __future__ import annotations
