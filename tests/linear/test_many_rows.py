@@ -84,8 +84,8 @@ def ranker_of(n_groups: int) -> LinearRanker:
 def test_a_search_among_a_thousand_branches_takes_hardly_longer_than_in_one_of_them() -> None:
     features = Features.of(csr_matrix(np.eye(1, 10, dtype=np.float32)))
     few, many = ranker_of(1), ranker_of(MANY // FEW)
-    # twice the levels, 6.7 times as long on one kind of machine, less on another; where all labels' sums were set to 0, it
-    # took 12 and 15 times as long
+    # twice the levels, 6.7 times as long on one kind of machine, less on another; where all labels' sums were set to 0,
+    # it took 12 and 15 times as long
     assert seconds(lambda: many.rank(features, 5)) < 3 * MOST_TIMES * seconds(lambda: few.rank(features, 5))
 
 
