@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from everylabel.cli.options import Wanted
     from everylabel.methods.base import Method
 
-AN = {"budget": "a budget", "accuracy": "an accuracy"}
+WITH_ARTICLE = {"budget": "a budget", "accuracy": "an accuracy"}
 
 
 def chosen_method(name: str | None, wanted: Wanted, preset: str | None = None) -> Method:
@@ -29,6 +29,7 @@ def chosen_method(name: str | None, wanted: Wanted, preset: str | None = None) -
     if named != TAGGER:
         one = next(iter(given))
         raise typer.BadParameter(
-            f"only the tagger has {AN[one]}, and the method is {named!r}; leave out one of them", param_hint=f"--{one}"
+            f"only the tagger has {WITH_ARTICLE[one]}, and the method is {named!r}; leave out one of them",
+            param_hint=f"--{one}",
         )
     return configured(*asked, **given)

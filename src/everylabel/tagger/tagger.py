@@ -66,7 +66,7 @@ class Tagger(Method):
     traits = Traits(pairs="welcome", documents="welcome", reads_label_texts=True, ranks_unseen=True, needs_texts=False)
 
     budget: str = ""  # time for the fit, such as "30m"; "": by the size of the data
-    accuracy: Accuracy = "default"  # "fast": few experts, by words alone, for three times as many documents a second
+    accuracy: Accuracy = "default"  # "fast": few experts, by words alone, for twice as many documents a second
     experts: tuple[str, ...] = ()  # methods to use; none: as planned
     without: tuple[str, ...] = ()  # methods never to use
     settings: dict[str, Any] = field(default_factory=dict)  # of experts: --set settings.of-de.learn.epochs=3

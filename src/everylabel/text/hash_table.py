@@ -2,8 +2,8 @@
 
 A word that is met for the first time stands in a dictionary until there are many of them; then they move into the next
 table, which is another one: who reads keeps the old one, and nobody waits. Two words of the same 64-bit hash are taken
-for one: with a million words the chance that any two are is below 1 in 10 million. Cost: O(words) a look-up, 32 bytes a
-word at the most.
+for one: with a million words the chance that any two are is below 1 in 10 million. Cost: O(words) a look-up, 32 to
+64 bytes a word.
 """
 
 from __future__ import annotations

@@ -76,8 +76,9 @@ class _BaseForms:
 
         lemmas = lemmas_of(self._codes)
         forms = [lemmas[word].lower() for word in words]
-        plain = np.array([is_plain(form) for form in forms])
-        found, _, begins = kernels.hash_words(*code_points([form if is_plain(form) else "" for form in forms]), kinds())
+        plain = np.array(list(map(is_plain, forms)))
+        readable = [form if own else "" for form, own in zip(forms, plain, strict=True)]
+        found, _, begins = kernels.hash_words(*code_points(readable), kinds())
         sizes = np.diff(begins)
         for i in np.flatnonzero(sizes > 1):
             self._several[int(hashes[i])] = found[begins[i] : begins[i + 1]].copy()
