@@ -203,3 +203,13 @@ def append_to_rows(rows: Any, nodes: Any, values: Any, at: Any, out_nodes: Any, 
         place = at[rows[i]]
         out_nodes[place], out_values[place] = nodes[i], values[i]
         at[rows[i]] = place + 1
+
+
+@njit(nogil=True, cache=True)
+def put_level(indptr: Any, indices: Any, data: Any, scale: Any, first: Any, out_nodes: Any, out_weights: Any) -> None:
+    """Each row's entries from its place `first` on, in steps of `scale`."""
+    for row in range(len(indptr) - 1):
+        shift = first[row] - indptr[row]
+        for i in range(indptr[row], indptr[row + 1]):
+            out_nodes[i + shift] = indices[i]
+            out_weights[i + shift] = np.rint(data[i] / scale)
