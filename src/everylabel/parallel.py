@@ -152,6 +152,12 @@ class Executor(Protocol):
     ) -> Iterator[R]: ...
 
 
+class Spread(Protocol):
+    """Who does the items of one job together with others elsewhere; see `Run.spread`."""
+
+    def map(self, work: Callable[[A], R], items: Sequence[A]) -> Iterator[R]: ...
+
+
 class InTurn:
     """One job after the other, each on all cores."""
 

@@ -8,16 +8,18 @@ each item; `with run.task("tf-idf", total) as advance: advance(n)` where the uni
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from everylabel.parallel import Executor
+from everylabel.parallel import Executor, Spread, parallel_map
 
 if TYPE_CHECKING:
     from everylabel.train.checkpoint import Checkpoints
 
+A = TypeVar("A")
+R = TypeVar("R")
 T = TypeVar("T")
 
 
@@ -51,6 +53,7 @@ class Run:
     checkpoints: Checkpoints | None = None  # None: nothing is kept, an interrupted fit begins anew
     executor: Executor | None = None  # None: here, as suits the job
     machines: Machines | None = None  # those of the executor
+    others: Spread | None = None  # who helps with one job, if not only the cores here
     clock: Callable[[], float] = time.monotonic
     shared: dict[int, Any] | None = None  # what jobs on the same documents read of them (text/views.py); of one fit
 
@@ -73,6 +76,11 @@ class Run:
             for item in items:
                 yield item
                 advance(1)
+
+    def spread(self, work: Callable[[A], R], items: Sequence[A]) -> Iterator[R]:
+        """`map`, in the order of the items, on all cores: those here, or of others too, who need a function that can be
+        sent: one of a module, or a `partial` of it, with what all items share as its keywords."""
+        return parallel_map(work, items) if self.others is None else self.others.map(work, items)
 
     def say(self, message: str) -> None:
         """A line for the user's eyes about what is being done and why."""

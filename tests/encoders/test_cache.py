@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import pickle
+import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ import torch
 from everylabel.encoders.base import EncoderConfig
 from everylabel.encoders.cache import VectorCache, cache_root
 from everylabel.encoders.transformer import TransformerEncoder
+from everylabel.run import Run
 
 TEXTS = ["fish in the sea", "milk", "fish in the sea", "wine of the european union", "\ud800 x", ""]
 
@@ -41,6 +45,28 @@ def test_no_text_is_encoded_twice(encoder: TransformerEncoder, forwards: list[in
     assert not forwards
     encoder.encode([*TEXTS, "law"], keep=True)
     assert forwards == [1]
+
+
+def test_blocks_by_another_process(
+    encoder: TransformerEncoder, cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which gets the encoder by pickle: the same vectors, kept here."""
+    monkeypatch.setattr("everylabel.encoders.encoding._KEPT_AT_ONCE", 2)
+    here = encoder.encode(TEXTS, keep=True)
+    shutil.rmtree(cache_folder)
+
+    class Others:
+        def map(self, work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+            return (pickle.loads(pickle.dumps(work))(item) for item in items)
+
+    np.testing.assert_array_equal(encoder.encode(TEXTS, keep=True, run=Run(others=Others())), here)
+    np.testing.assert_array_equal(encoder.encode(TEXTS, keep=True, run=Run(others=Nobody())), here)
+
+
+class Nobody:
+    def map(self, _work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+        assert not items
+        return iter(())
 
 
 def test_requests_are_not_kept(encoder: TransformerEncoder, cache_folder: Path, forwards: list[int]) -> None:

@@ -26,7 +26,9 @@ R = TypeVar("R")
 
 MOST_CORES = 8  # of a job: more of them together make it little faster
 TIMES_DATA = 4  # memory of a job, as a multiple of what it is sent
-_received: dict[str, Any] = {}  # in a worker: what was sent last, by its number in the object store
+_received: dict[bool, dict[str, Any]] = {True: {}, False: {}}  # in a worker: what was sent last, by its number in the
+# object store, to parts of jobs and to jobs
+_shared: dict[int, Any] = {}  # in a worker: what jobs read of the documents that were sent last (text/views.py)
 
 
 class Needs(NamedTuple):
@@ -38,10 +40,12 @@ class Needs(NamedTuple):
 
 class OnRay:
     """An executor (parallel.py). `needs`: of a job; `most_memory`: of a node, in bytes, beyond which nothing is asked
-    for."""
+    for. `part_of_job`: what is run are parts of one job, which is in a worker itself (others.py)."""
 
-    def __init__(self, needs: Callable[[Any], Needs], reporter: Far | None, most_memory: int = 0) -> None:
-        self._needs, self._reporter, self._most_memory = needs, reporter, most_memory
+    def __init__(
+        self, needs: Callable[[Any], Needs], reporter: Far | None, most_memory: int = 0, *, part_of_job: bool = False
+    ) -> None:
+        self._needs, self._reporter, self._most_memory, self._part = needs, reporter, most_memory, part_of_job
         self._sent: dict[int, tuple[Any, Any, int]] = {}  # by identity: the value, which is kept, its place, its size
         self._running: dict[Any, tuple[Any, Callable[[Any, Any], None] | None]] = {}  # tasks of all calls
         self._ended: dict[Any, _Ended] = {}  # that nobody has taken yet
@@ -92,7 +96,7 @@ class OnRay:
         memory = min(TIMES_DATA * size, self._most_memory)
         options = {"num_cpus": needs.cores, "num_gpus": needs.gpus, "memory": memory}
         task = ray.remote(_worked).options(name=label, max_retries=3, **options)
-        return task.remote(sent, job, reporter, needs.cores, __version__)
+        return task.remote(sent, job, reporter, needs.cores, __version__, self._part)
 
     def _send(self, work: Callable[..., Any]) -> tuple[Any, int]:
         """The function with references in place of what it is given. A `Run` is one of this process: a task gets its
@@ -103,9 +107,7 @@ class OnRay:
         given = work.keywords if isinstance(work, partial) else {}
         for name, value in given.items():
             if isinstance(value, Run):
-                keywords[name] = replace(
-                    value, reporter=None, checkpoints=None, executor=None, machines=None, shared=None
-                )
+                keywords[name] = replace(value, reporter=None, checkpoints=None, executor=None, machines=None)
                 continue
             if id(value) not in self._sent:
                 place = ray.put(value)
@@ -163,32 +165,42 @@ def size_of(place: Any) -> int:
     return int(found or 0)
 
 
-def _worked(work: Callable[[Any], Any], job: Any, reporter: Far | None, cores: int, version: str) -> Any:
+def _worked(
+    work: Callable[[Any], Any], job: Any, reporter: Far | None, cores: int, version: str, part_of_job: bool
+) -> Any:
     """In a worker."""
+    from everylabel.distributed.others import Others
+
     with said_where():
         check_version(version)
         if isinstance(work, partial):
-            work = partial(work.func, *work.args, **_here(work.keywords, reporter))
+            keywords = _here(work.keywords, part_of_job)
+            for name, value in keywords.items():
+                if isinstance(value, Run):
+                    shared = None if value.shared is None else _shared
+                    keywords[name] = replace(value, reporter=reporter, shared=shared, others=Others(label_of(job)))
+            work = partial(work.func, *work.args, **keywords)
         with _on_cores(cores):
             return work(job)
 
 
-def _here(keywords: dict[str, Any], reporter: Far | None) -> dict[str, Any]:
+def _here(keywords: dict[str, Any], part_of_job: bool) -> dict[str, Any]:
+    """With what the references lead to. A process that goes on with the same documents has what it has read of them."""
     import ray
 
     places = {value.reference.hex(): value for value in keywords.values() if isinstance(value, _Place)}
-    for old in [key for key in _received if key not in places]:
-        del _received[old]
+    received = _received[part_of_job]
+    for old in [key for key in received if key not in places]:
+        del received[old]
+        if not part_of_job:
+            _shared.clear()
     for key, place in places.items():
-        if key not in _received:
-            _received[key] = ray.get(place.reference)
-    found = {}
-    for name, value in keywords.items():
-        if isinstance(value, _Place):
-            found[name] = _received[value.reference.hex()]
-        else:
-            found[name] = replace(value, reporter=reporter) if isinstance(value, Run) else value
-    return found
+        if key not in received:
+            received[key] = ray.get(place.reference)
+    return {
+        name: received[value.reference.hex()] if isinstance(value, _Place) else value
+        for name, value in keywords.items()
+    }
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -89,11 +90,12 @@ class Encoding(ABC):
         vectors, known = cache.get(texts)
         missing = np.flatnonzero(~known)
         advance(len(texts) - len(missing))
-        for first in range(0, len(missing), _KEPT_AT_ONCE):  # so that an interrupted run need not begin again
-            rows = missing[first : first + _KEPT_AT_ONCE]
-            some = [texts[i] for i in rows]
-            vectors[rows] = self._encode_now(some, advance, run)
-            cache.put(some, vectors[rows])
+        parts = [missing[first : first + _KEPT_AT_ONCE] for first in range(0, len(missing), _KEPT_AT_ONCE)]
+        blocks = [[texts[i] for i in rows] for rows in parts]  # so that an interrupted run need not begin again
+        elsewhere = None if run.others is None else run.others.map(partial(_encoded, encoding=self), blocks)
+        for rows, block in zip(parts, blocks, strict=True):
+            vectors[rows] = self._encode_now(block, advance, run) if elsewhere is None else next(elsewhere)
+            cache.put(block, vectors[rows])
         return vectors
 
     def _encode_now(self, texts: list[str], advance: Callable[[int], None], run: Run) -> FloatArray:
@@ -119,3 +121,8 @@ class Encoding(ABC):
             advance(1)
         advance(int((tokens.lengths == 0).sum()))
         return vectors
+
+
+def _encoded(texts: list[str], encoding: Encoding) -> FloatArray:
+    """By another process."""
+    return encoding._encode_now(texts, lambda _texts: None, QUIET)

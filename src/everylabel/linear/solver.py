@@ -1,10 +1,11 @@
-"""Training of all classifiers of one level of a label tree, on all cores (kernels.py does the arithmetic)."""
+"""Training of all classifiers of one level of a label tree, on all cores there are (kernels.py does the arithmetic)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,7 +14,6 @@ from scipy.sparse import csc_matrix, csr_matrix
 
 from everylabel.errors import ConfigError
 from everylabel.linear import LANES
-from everylabel.parallel import parallel_map
 from everylabel.run import QUIET, Run
 from everylabel.types import Csr, FloatArray, LongArray
 
@@ -107,16 +107,20 @@ def train_level(
     parent_docs = csc_matrix(candidates)
     parent_docs.sort_indices()
     n_nodes = positives.shape[1]
-    limits = _limits(features, config.prune)
-
-    def work(item: _Task) -> _Part:
-        rows = parent_docs.indices[parent_docs.indptr[item.parent] : parent_docs.indptr[item.parent + 1]]
-        return _solve_task(features, rows, positive_docs, item, config, limits, seed, weighted)
-
+    work = partial(
+        _solve_task,
+        features=features,
+        parent_docs=parent_docs,
+        positive_docs=positive_docs,
+        config=config,
+        limits=_limits(features, config.prune),
+        seed=seed,
+        weighted=weighted,
+    )
     parts: list[_Part] = []
     with run.task(name, n_nodes) as advance:
         tasks = list(_tasks(children))
-        for part, item in zip(parallel_map(work, tasks), tasks, strict=True):
+        for part, item in zip(run.spread(work, tasks), tasks, strict=True):
             parts.append(part)
             advance(item.last - item.first)
     return _joined(parts, (features.n_columns + 1, n_nodes))
@@ -162,10 +166,11 @@ def _tasks(children: LongArray) -> Iterator[_Task]:
 
 
 def _solve_task(
-    features: Features,
-    rows: Any,
-    positive_docs: Any,
     item: _Task,
+    *,
+    features: Features,
+    parent_docs: Any,
+    positive_docs: Any,
     config: SolverConfig,
     limits: Any,
     seed: int,
@@ -174,6 +179,7 @@ def _solve_task(
     from everylabel.linear import kernels
 
     sparse = features.sparse
+    rows = parent_docs.indices[parent_docs.indptr[item.parent] : parent_docs.indptr[item.parent + 1]]
     scratch = np.zeros(sparse.shape[1], np.int32)
     indptr, indices, values, used = kernels.gather(sparse.indptr, sparse.indices, sparse.data, rows, scratch)
     taken = indptr, indices, values, features.dense[rows]

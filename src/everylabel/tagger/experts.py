@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from everylabel import config
-from everylabel.data.dataset import Dataset
+from everylabel.data.dataset import Dataset, Documents
 from everylabel.errors import ClusterError, ConfigError, EverylabelError
 from everylabel.methods.base import Method
 from everylabel.parallel import work_together
@@ -21,6 +22,7 @@ from everylabel.types import Ranking
 
 WORDS = "tfidf"
 MOST_SAID = 300  # characters of an error
+PART = 256  # documents that are ranked together elsewhere
 TITLES = "tfidf, title"  # what words say of the title alone: an opinion of its own
 
 
@@ -65,6 +67,22 @@ def opinions(
 
     names += [] if reader is None else [PRIOR]
     return dict(zip(names, work_together(ask, names), strict=True))
+
+
+def opinions_of_parts(
+    experts: Mapping[str, Method], documents: Documents, prior: Prior | None, run: Run
+) -> dict[str, Ranking]:
+    """The same, of parts of the documents, by all who help with this job."""
+    parts = [range(first, min(first + PART, len(documents))) for first in range(0, len(documents), PART)]
+    work = partial(_opinions_of_part, experts=experts, documents=documents, prior=prior)
+    found = list(run.spread(work, parts))
+    return {name: Ranking.joined([part[name] for part in found]) for name in found[0]}
+
+
+def _opinions_of_part(
+    part: range, experts: Mapping[str, Method], documents: Documents, prior: Prior | None
+) -> dict[str, Ranking]:
+    return opinions(experts, Views(documents.subset(part)), prior)
 
 
 def opinion_names(experts: Sequence[str], titles: bool) -> list[str]:

@@ -21,7 +21,7 @@ from everylabel.parallel import Executor, InTurn, SideBySide, n_threads
 from everylabel.registry import method_class
 from everylabel.run import Run
 from everylabel.tagger import job_cache
-from everylabel.tagger.experts import fit_expert, new_expert, opinions
+from everylabel.tagger.experts import fit_expert, new_expert, opinions, opinions_of_parts
 from everylabel.tagger.job_cache import FittedJob, RankingsByRehearsal
 from everylabel.tagger.prior import prior_among
 from everylabel.tagger.rehearsal import Rehearsal, n_held_out
@@ -100,7 +100,10 @@ def run_job(job: Job, dataset: Dataset, rehearsals: Sequence[Rehearsal], run: Ru
 
 
 def _asked(name: str, expert: Method, rehearsal: Rehearsal, n_held: int, run: Run) -> dict[str, Ranking]:
-    return opinions({name: expert}, Views.in_run(rehearsal.held.documents, run), prior_among([expert], n_held))
+    prior, documents = prior_among([expert], n_held), rehearsal.held.documents
+    if run.others is not None:
+        return opinions_of_parts({name: expert}, documents, prior, run)
+    return opinions({name: expert}, Views.in_run(documents, run), prior)
 
 
 def rehearsing(expert: Method, rehearsal: Rehearsal) -> Method:
