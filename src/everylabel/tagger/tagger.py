@@ -45,6 +45,7 @@ from everylabel.tagger.order import DEPTH, MOST_NEW, ORDERS, Order, best_rare_we
 from everylabel.tagger.plan import Accuracy, Choice, Plan, choose_plan, seconds_of, spoken, spoken_event
 from everylabel.tagger.prior import Prior, prior_among, prior_of
 from everylabel.tagger.probability import rate_of_unseen
+from everylabel.tagger.refit import fit_again
 from everylabel.tagger.rehearsal import Rehearsal, dev_of, labelled, n_held_out, rehearsals
 from everylabel.tagger.selected import rank_selected
 from everylabel.tagger.tags import Tag, described, is_one_share, shares
@@ -72,6 +73,10 @@ class Tagger(Method):
     settings: dict[str, Any] = field(default_factory=dict)  # of experts: --set settings.of-de.learn.epochs=3
     order: Order = "probability"  # "interleave": rare and unseen labels come earlier, see order.py
     language: str = "auto"  # of the texts: "de", or "fi+sv+en"; "auto": told by their words, "none": words as they are
+    refit: bool = (
+        True  # experts that were blended on a dev split are fitted again on train and dev, in the time that is
+    )
+    # left; published systems learn from train alone, as with refit=false
     encoder: str = ""  # a sentence-transformers folder or hub id that all experts with an encoder use, such as a
     # multilingual one; "": the bundled ones, which know English, or what is learned from documents in other languages
 
@@ -97,7 +102,7 @@ class Tagger(Method):
         dataset = prepared(dataset, self.label_languages)
         facts = Facts.of(dataset, dev_of(dataset, dev), self.language, self.encoder).on(machines)
         chosen = {"only": self.experts, "without": self.without}
-        return choose_plan(facts, seconds_of(self.budget), **chosen, accuracy=self.accuracy)
+        return choose_plan(facts, seconds_of(self.budget), **chosen, accuracy=self.accuracy, refit=self.refit)
 
     def rank(self, texts: Views | Documents | Iterable[str], k: int = 10) -> Ranking:
         """The k best labels of each text with their probabilities, by these; of another `order` they may rise again."""
@@ -237,6 +242,8 @@ class Tagger(Method):
         if self.calibration_ is None and self.prior_ is not None:
             self.calibration_ = Calibration.as_it_is()
         self._note("fitted", documents=len(dataset), labels=len(dataset.labels), seconds=round(clock.seconds, 1))
+        if dev is not None and self.plan_.rehearsal == "dev" and self.plan_.to_refit:
+            fit_again(self, dataset, dev, clock, run)
 
     def _rehearse_and_fit(self, dataset: Dataset, dev: Dataset | None, clock: Clock, run: Run) -> None:
         """Expert by expert, the most valuable first: an interrupted or late fit has the best of them."""
@@ -249,7 +256,8 @@ class Tagger(Method):
             begun = {choice.name: self._jobs(choice, dataset, rehearsed, run) for choice in self.plan_.experts}
         for choice in (*self.plan_.experts, *spare):
             ahead = choice.name in begun
-            if self.experts_ and not ahead and not clock.has_time_for(choice.seconds, BLENDING * n_held, choice.kind):
+            later = BLENDING * n_held + (self.plan_.refit_seconds if choice in spare else 0.0)
+            if self.experts_ and not ahead and not clock.has_time_for(choice.seconds, later, choice.kind):
                 self._leave_out(choice, f"left out while fitting: {spoken(clock.seconds)} of the budget are gone", run)
                 continue
             if choice in spare:

@@ -1,0 +1,133 @@
+"""What it is worth to fit the experts again on train and dev, on documents that are neither: part of the dev split.
+
+python -m benchmarks.run.refit --data DIR [--only eurlex57k cve-libraries]
+
+A seed is a draw: of the training documents some, of the dev documents some to blend on, the others to measure on. Test
+is not looked at. Bands and propensities go by train alone, as for the fit that does not know dev. Beside the tagger as
+it is (`refit`): with the counts of train for the blend, and with those experts fitted again, too, that do not learn
+from pairs. Also how probable the first ten labels are, and how fast it ranks.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmarks.record import read_result, write_result
+from benchmarks.run.command import chosen_conditions
+from benchmarks.run.fitting import with_changes
+from benchmarks.run.shown import load_train
+from benchmarks.run.tagger import calibration, measured, ranked
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from everylabel import Tagger
+    from everylabel.data import Dataset
+
+RESULT = "refit"
+# documents of train and of dev that are shown, of what is left of dev those that are measured on, and the experts
+ROWS: dict[str, dict[str, Any]] = {
+    "eurlex57k": {"train": 10_000, "dev": 2_000, "measured": 4_000, "tagger": {"accuracy": "fast"}},
+    "cve-libraries": {"train": 100_000, "dev": 0.5, "measured": 4_000, "tagger": {"accuracy": "fast"}},
+}
+SEEDS = (0, 1, 2)
+
+
+def main() -> None:
+    folder, asked = chosen_conditions(__doc__, ROWS)
+    for row in asked:
+        for seed in SEEDS:
+            found: dict[str, Any] = (read_result(RESULT) or {}).get("rows", {})
+            name = f"{row}, seed {seed}"
+            if name not in found:
+                found[name] = run(ROWS[row], folder / row, seed)
+                write_result(RESULT, {"rows": found}, "python -m benchmarks.run.refit")
+
+
+def run(spec: dict[str, Any], folder: Path, seed: int) -> dict[str, Any]:
+    import everylabel
+
+    train, dev, check = shown(spec, folder, seed)
+    taggers = {
+        refit: everylabel.Tagger(random_state=seed, refit=refit, **spec["tagger"]).fit(train, dev)
+        for refit in (False, True)
+    }
+    alone, again = taggers[False].model_, taggers[True].model_
+    variants = {
+        "train alone": alone,
+        "refit": again,
+        "refit, counts of train for the blend": with_changes(again, {"fitted_counts_": train.counts}),
+        "refit, those who learn from no pairs, too": all_again(again, train, dev),
+    }
+    truth = check.required_pairs, train.counts, len(train)
+    first_seen = int(((train.counts == 0) & (again.counts_ > 0)).sum())
+    rankings = {name: ranked(model, check) for name, model in variants.items()}
+    result = {
+        "documents": {"train": len(train), "dev": len(dev), "measured": len(check)},
+        "labels_first_seen_in_dev": first_seen,
+        "history": [event for event in again.history_ if "again" in event["what"]],
+        "costs": again.costs_,
+        "scores": {name: measured(found, *truth) for name, found in rankings.items()},
+        "calibration": {name: calibration(found, *truth[:2]) for name, found in rankings.items()},
+        "first_seen_R@10": {name: recall_of(found, check, train, again) for name, found in rankings.items()},
+        "documents_per_second": {name: speed(model, check) for name, model in variants.items()},
+    }
+    for name, scores in result["scores"].items():
+        shown_scores = {key: round(100 * scores[key], 2) for key in ("P@1", "nDCG@5", "PSP@5", "tail/F1@5", "ZSR@100")}
+        print(f"  {name:45}", shown_scores, result["first_seen_R@10"][name], result["documents_per_second"][name])
+    return result
+
+
+def shown(spec: dict[str, Any], folder: Path, seed: int) -> tuple[Dataset, Dataset, Dataset]:
+    """Train, dev, and what is measured on."""
+    import everylabel
+
+    rng = np.random.default_rng(seed)
+    train, dev = load_train(folder), everylabel.load_dataset(folder, "dev")
+    order = rng.permutation(len(dev))
+    n_dev = spec["dev"] if isinstance(spec["dev"], int) else round(spec["dev"] * len(dev))
+    own, rest = order[:n_dev], order[n_dev : n_dev + spec["measured"]]
+    kept = np.sort(rng.permutation(len(train))[: spec["train"]])
+    return train.subset(kept), dev.subset(np.sort(own)), dev.subset(np.sort(rest))
+
+
+def all_again(again: Tagger, train: Dataset, dev: Dataset) -> Tagger:
+    """With those experts on train and dev that learn from documents, but from no pairs."""
+    from everylabel.tagger.experts import fit_expert
+    from everylabel.tagger.refit import with_dev
+
+    both = with_dev(train, dev)
+    assert both is not None
+    readers = {
+        name: fit_expert(again._new(choice), both)
+        for choice in again.plan_.experts
+        if (name := choice.name) not in again.plan_.refit
+    }
+    return with_changes(again, {"experts_": again.experts_ | readers})
+
+
+def recall_of(found: Any, check: Dataset, train: Dataset, again: Tagger) -> list[float]:
+    """Of the pairs of labels that dev has and train has not: how many are among the first ten, and all of them."""
+    from everylabel.data.splits import of_labels
+    from everylabel.metrics.ranking import find_hits
+
+    labels = np.flatnonzero((train.counts == 0) & (again.counts_ > 0))
+    pairs = of_labels(check.required_pairs, labels, keep=True)
+    hits = find_hits(found.top(10), pairs)
+    return [float(hits.hit.sum()), int(pairs.nnz)]
+
+
+def speed(tagger: Tagger, check: Dataset) -> float:
+    """Of processor time: others may work on the machine, too."""
+    some = check.documents.subset(range(min(1_000, len(check))))
+    tagger.rank(some.subset(range(2)), 10)
+    started = time.process_time()
+    tagger.rank(some, 10)
+    return round(len(some) / (time.process_time() - started), 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""Experts fitted again on train and dev, once the blend is learned: what is labelled should be learned from, too.
+
+The blend, the probabilities and the order of rare labels come from what the experts said of dev documents that they had
+not read, and stay as they are; as do those of a fit without dev, whose experts are fitted on all documents after a
+rehearsal on parts of them. Those who learn from pairs are fitted again, the quickest first, as long as the budget
+lasts; the others, which would be the same but for the weights of words, keep their first fit.
+Labels that dev has and train has not are seen from then on, for the blend too; but if one of those that cannot rank
+unseen labels knows none of their documents, they stay unseen for it: it would take them for the last ones of all.
+Cost: of each expert a fit on train and dev. The texts are those of the two lists; of the rest a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import csr_matrix, vstack
+
+from everylabel.data.dataset import Dataset, Documents
+from everylabel.methods.base import Method
+from everylabel.run import Run
+from everylabel.tagger.clock import Clock
+from everylabel.tagger.experts import why_unfitted
+from everylabel.tagger.explain import Training, beginnings
+from everylabel.tagger.job_cache import FittedJob
+from everylabel.tagger.jobs import AGAIN, Job, run_jobs
+from everylabel.tagger.plan import Choice, Plan, spoken
+from everylabel.types import LongArray
+
+if TYPE_CHECKING:
+    from everylabel.tagger.tagger import Tagger
+
+WHAT = "fitted again on train and dev"  # in a tagger's history
+
+
+def fit_again(tagger: Tagger, train: Dataset, dev: Dataset, clock: Clock, run: Run) -> None:
+    """The experts of a tagger that is being fitted: whoever there is time for; what it knows of documents follows."""
+    both = with_dev(train, dev)
+    if both is None:
+        run.say(f"not {WHAT}: not the same kind of features")
+        return
+    if run.shared is not None:
+        run.shared.clear()  # what was read of train alone: nobody reads it any more
+    started = clock.seconds
+
+    def begin(choice: Choice) -> Iterator[FittedJob]:
+        return run_jobs([Job(choice.name, tagger._settings(choice), tagger.random_state, AGAIN)], both, (), run)
+
+    found, failed = fitted_again(tagger.plan_, tagger.experts_, begin, clock, run)
+    for name, why in failed.items():
+        tagger._note(f"not {WHAT}", expert=name, why=why)
+    if not found:
+        return
+    tagger.experts_ = tagger.experts_ | found
+    tagger.counts_, tagger.n_train_ = both.counts, len(both)
+    tagger.fitted_counts_ = counts_for_blend(train.counts, both.counts, tagger.experts_, found)
+    if "knn" in found or "knn" not in tagger.experts_:  # else they would not be where its neighbours are
+        tagger.training_ = Training.of(both.documents.ids, beginnings(both.documents))
+    seconds = round(clock.seconds - started, 1)
+    tagger._note(WHAT, experts=", ".join(found), documents=len(both), seconds=seconds)
+
+
+def with_dev(train: Dataset, dev: Dataset) -> Dataset | None:
+    """The documents of train, then the labelled ones of dev, in train's vocabulary; None of bags of other words."""
+    own, rows = train.documents, np.flatnonzero(np.diff(dev.required_pairs.indptr))
+    new = dev.documents.subset(rows)
+    features = None
+    if own.features is not None and new.features is not None:
+        if own.features.shape[1] != new.features.shape[1]:
+            return None
+        features = csr_matrix(vstack([own.features, new.features], format="csr"))
+    elif own.features is not None or new.features is not None:
+        return None
+    documents = Documents([*own.ids, *new.ids], [*own.texts, *new.texts], [*own.titles, *new.titles], features)
+    pairs = csr_matrix(vstack([train.required_pairs, dev.required_pairs[rows]], format="csr"))
+    return Dataset(documents, train.labels, pairs, name=train.name)
+
+
+def fitted_again(
+    plan: Plan,
+    experts: Mapping[str, Method],
+    begin: Callable[[Choice], Iterator[FittedJob]],
+    clock: Clock,
+    run: Run,
+) -> tuple[dict[str, Method], dict[str, str]]:
+    """Those that there was time for, and why others failed: they keep their first fit. On a cluster all planned ones
+    `begin` at once, else each one when it is its turn."""
+    found, failed = dict[str, Method](), dict[str, str]()
+    choices = [choice for choice in plan.to_refit if choice.name in experts]
+    ahead = {} if run.executor is None else {c.name: begin(c) for c in choices if c.name in plan.refit}
+    for choice in choices:
+        if choice.name not in ahead and not clock.has_time_for(choice.again, kind=choice.kind):
+            run.say(f"{choice.name}: not {WHAT}: {spoken(clock.seconds)} of the budget are gone")
+            continue
+        try:
+            planned = 0.0 if choice.name in ahead else choice.again
+            with clock.watch(f"{choice.name}, again", planned, choice.kind) as watched:
+                (result,) = ahead.get(choice.name) or begin(choice)
+                watched.before = result.seconds if result.from_cache else 0.0
+        except Exception as error:  # of whatever kind: the first fit is there
+            failed[choice.name] = why_unfitted(error)
+            run.say(f"{choice.name}: not {WHAT}: {failed[choice.name]}")
+            continue
+        assert result.expert is not None
+        found[choice.name] = result.expert
+    return found, failed
+
+
+def counts_for_blend(
+    before: LongArray, now: LongArray, experts: Mapping[str, Method], again: Collection[str]
+) -> LongArray:
+    """Training documents of each label, as the blend is told: `before`, and `now` that these were fitted `again`."""
+    all_know = all(name in again or expert.traits.ranks_unseen for name, expert in experts.items())
+    return now if all_know else np.where(before > 0, now, 0)
