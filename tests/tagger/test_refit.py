@@ -16,6 +16,7 @@ from scipy.sparse import csr_matrix, vstack
 from tests.listening import Recorder
 from tests.tagger.conftest import assert_identical, on_one_thread
 from tests.tagger.test_clock import Time
+from tests.tagger.test_jobs import Elsewhere
 from tests.tagger.test_plan import facts
 
 import everylabel
@@ -169,7 +170,7 @@ def test_labels_that_dev_has_and_train_has_not_are_seen(splits: Splits, fitted: 
     first = np.flatnonzero((before == 0) & (now > 0))
     assert len(first) > 0
     np.testing.assert_array_equal(fitted.again.counts_, now)
-    np.testing.assert_array_equal(fitted.again.fitted_counts_, now)
+    np.testing.assert_array_equal(fitted.again.fitted_counts_, np.where(before > 0, before, now))
     np.testing.assert_array_equal(fitted.once.counts_, before)
     ids = {splits.train.labels[int(label)].id for label in first}
     documents = splits.dev.documents
@@ -198,9 +199,9 @@ def test_they_are_ranked_once_and_higher(splits: Splits, fitted: Fitted) -> None
 @pytest.mark.parametrize(
     ("again", "expected"),
     [
-        (("knn", "svm", "zestxml"), [3, 1, 2]),
-        (("knn", "svm"), [3, 1, 2]),  # zestxml can rank what it has not seen
-        (("knn", "zestxml"), [3, 0, 2]),  # svm knows nothing of the second: it would be the last one
+        (("knn", "svm", "zestxml"), [2, 1, 1]),
+        (("knn", "svm"), [2, 1, 1]),  # zestxml can rank what it has not seen
+        (("knn", "zestxml"), [2, 0, 1]),  # svm knows nothing of the second: it would be the last one
     ],
 )
 def test_what_the_blend_is_told_of_labels(again: tuple[str, ...], expected: list[int]) -> None:
@@ -268,21 +269,9 @@ def test_an_interrupted_refit_goes_on(
 
 
 def test_jobs_that_ran_elsewhere_give_the_same(splits: Splits, fitted: Fitted) -> None:
-    sent: list[Any] = []
-
-    class Elsewhere:
-        """Sends jobs, and all that they need, as another machine would get them."""
-
-        def map(self, work: Any, todo: Any, done: Any = None) -> Any:
-            sent.extend(todo)
-            results = [pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(work))(job))) for job in todo]
-            for job, result in zip(todo, results, strict=True):
-                if done is not None:
-                    done(job, result)
-                yield result
-
-    tagger = Tagger(experts=EXPERTS).fit(splits.train, splits.dev, run=Run(executor=Elsewhere()))
-    assert [job.name for job in sent if job.rehearsal == jobs.AGAIN] == list(tagger.plan_.refit)
+    elsewhere = Elsewhere()
+    tagger = Tagger(experts=EXPERTS).fit(splits.train, splits.dev, run=Run(executor=elsewhere))
+    assert [job.name for job in elsewhere.sent if job.rehearsal == jobs.AGAIN] == list(tagger.plan_.refit)
     assert_identical(tagger.rank(splits.test.documents, 50), fitted.again.rank(splits.test.documents, 50))
     assert all(tagger.costs_[f"{name}, again"] > 0 for name in AGAIN)
 
@@ -348,7 +337,7 @@ def test_an_expert_that_cannot_be_fitted_again_keeps_its_fit(
 # --- plans
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     st.floats(1.0, 50_000.0),
     st.fixed_dictionaries(
@@ -376,9 +365,7 @@ def test_refits_never_take_more_than_the_budget_leaves(budget: float, given: dic
     assert all(method_class(name).traits.learns_from_pairs for name in plan.refit)
     assert Plan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
     left = [one for one in plan.to_refit if one.name not in plan.refit]
-    assert all(
-        one.again / plan.at_once > SAFETY * budget - plan.seconds - 1e-6 for one in left if one.again <= budget / 2
-    )
+    assert cluster or all(one.again > SAFETY * budget - plan.seconds - 1e-6 for one in left)
 
 
 def test_a_plan_of_an_earlier_version_is_read() -> None:

@@ -68,8 +68,9 @@ class Plan:
 
     @property
     def to_refit(self) -> list[Choice]:
-        """Who can be fitted again, the quickest first: those are who knows labels by their documents alone."""
-        return sorted((choice for choice in self.experts if choice.again), key=lambda choice: choice.again)
+        """Who can be fitted again, the quickest first: those that know labels by their documents alone are."""
+        able = [choice for choice in self.experts if choice.again and self.rehearsal == "dev"]
+        return sorted(able, key=lambda choice: choice.again)
 
     @property
     def refit_seconds(self) -> float:
@@ -180,7 +181,7 @@ def choose_plan(
     )
     kind: RehearsalKind = rehearsal if len(chosen) > 1 else "none"
     plan = Plan(tuple(chosen), tuple(left), budget, kind, reason, tuple(spare), unread(facts.language), facts.at_once)
-    return plan if kind == "none" else replace(plan, refit=_refitted_within(SAFETY * budget - plan.seconds, plan))
+    return replace(plan, refit=_refitted_within(SAFETY * budget - plan.seconds, plan))
 
 
 def _refitted_within(seconds: float, plan: Plan) -> tuple[str, ...]:

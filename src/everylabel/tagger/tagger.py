@@ -54,7 +54,7 @@ from everylabel.text.views import Views
 from everylabel.types import IntArray, LongArray, Ranking
 
 BLENDING = 5e-3  # seconds for each held-out document, as planned
-LEAST_CALIBRATION = TO_CALIBRATE  # labelled documents, for what has no blend
+WHEN = "%Y-%m-%dT%H:%M:%SZ"
 
 
 @method("tagger", "several methods, chosen for the data and blended: frequent, rare and unseen labels in one ranking")
@@ -73,10 +73,7 @@ class Tagger(Method):
     settings: dict[str, Any] = field(default_factory=dict)  # of experts: --set settings.of-de.learn.epochs=3
     order: Order = "probability"  # "interleave": rare and unseen labels come earlier, see order.py
     language: str = "auto"  # of the texts: "de", or "fi+sv+en"; "auto": told by their words, "none": words as they are
-    refit: bool = (
-        True  # experts that were blended on a dev split are fitted again on train and dev, in the time that is
-    )
-    # left; published systems learn from train alone, as with refit=false
+    refit: bool = True  # on train and dev, once the blend is learned on dev; published systems learn from train alone
     encoder: str = ""  # a sentence-transformers folder or hub id that all experts with an encoder use, such as a
     # multilingual one; "": the bundled ones, which know English, or what is learned from documents in other languages
 
@@ -93,8 +90,7 @@ class Tagger(Method):
         """`dev`: labelled documents to blend on; without, training documents are held out for it."""
         run = run.sharing()
         dataset = prepared(dataset, self.label_languages, run)
-        known = dev_of(dataset, dev)
-        return self._fitted_by(dataset, lambda model: model._fit_and_blend(dataset, known, run))
+        return self._fitted_by(dataset, lambda model: model._fit_and_blend(dataset, dev_of(dataset, dev), run))
 
     def plan(self, dataset: Dataset, dev: Dataset | None = None, machines: Machines | None = None) -> Plan:
         """What `fit` would do, without doing it; `machines`: where it would, if not here."""
@@ -236,13 +232,13 @@ class Tagger(Method):
             self.prior_ = prior_of(self.experts_[choice.name])
         else:
             self._rehearse_and_fit(dataset, dev, clock, run)
-        if self.calibration_ is None and dev is not None and labelled(dev) >= LEAST_CALIBRATION:
+        if self.calibration_ is None and dev is not None and labelled(dev) >= TO_CALIBRATE:
             with suppress(DataError):  # nothing is ranked for any of them: what was fitted is worth more
                 self.calibration_ = Method.calibrated(self, dev).calibration_
         if self.calibration_ is None and self.prior_ is not None:
             self.calibration_ = Calibration.as_it_is()
         self._note("fitted", documents=len(dataset), labels=len(dataset.labels), seconds=round(clock.seconds, 1))
-        if dev is not None and self.plan_.rehearsal == "dev" and self.plan_.to_refit:
+        if dev is not None and self.plan_.to_refit:
             fit_again(self, dataset, dev, clock, run)
 
     def _rehearse_and_fit(self, dataset: Dataset, dev: Dataset | None, clock: Clock, run: Run) -> None:
@@ -268,8 +264,7 @@ class Tagger(Method):
                     results = list(begun.get(choice.name) or self._jobs(choice, dataset, rehearsed, run))
                     watched.before = sum(result.seconds for result in results if result.from_cache)
             except Exception as error:  # of whatever kind: what the others learn is worth more, and it is said
-                why = why_unfitted(error)
-                self._leave_out(choice, why, run)
+                self._leave_out(choice, why := why_unfitted(error), run)
                 self._note("left out", expert=choice.name, why=why)
                 continue
             if ahead:  # others were waited for, too
@@ -362,12 +357,10 @@ class Tagger(Method):
             super()._with_labels(labels, first)
 
     def _hide_in_experts(self) -> None:
-        hidden = self.hidden_
-        self.experts_ = {name: expert.hiding(hidden[: len(expert.labels_)]) for name, expert in self.experts_.items()}
+        self.experts_ = {name: one.hiding(self.hidden_[: len(one.labels_)]) for name, one in self.experts_.items()}
 
     def _note(self, what: str, **about: Any) -> None:
-        when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        self.history_ = [*self.history_, {"when": when, "what": what, **about}]
+        self.history_ = [*self.history_, {"when": time.strftime(WHEN, time.gmtime()), "what": what, **about}]
 
     def _state(self) -> State:
         state: State = {
