@@ -53,8 +53,8 @@ def experts_section() -> str:
         return ""
     notes = (
         "In %. One tagger each, fitted on train and blended on dev (in rows named -refit, as by default, then fitted "
-        "again on train and dev; published systems learn from train alone), in both of its orders where they are there: "
-        "by probability, and interleaved, where rare and unseen labels come earlier (`--new-labels interleave`). "
+        "again on train and dev; published systems learn from train alone), in both orders where they are there: by "
+        "probability, and interleaved, where rare and unseen labels come earlier (`--new-labels interleave`). "
         "Differences: the tagger minus the expert, in points, with the 95% interval of the paired bootstrap over test "
         "documents; of the tail, of the t-test over "
         "its labels, or its p value. In eurlex57k-dropped-N 500 labels have no pairs in train and dev (those that "
