@@ -70,7 +70,7 @@ def run(spec: dict[str, Any], folder: Path, seed: int) -> dict[str, Any]:
     truth = check.required_pairs, train.counts, len(train)
     first_seen = int(((train.counts == 0) & (again.counts_ > 0)).sum())
     rankings = {name: ranked(model, check) for name, model in variants.items()}
-    result = {
+    result: dict[str, Any] = {
         "documents": {"train": len(train), "dev": len(dev), "measured": len(check)},
         "labels_first_seen_in_dev": first_seen,
         "history": [event for event in again.history_ if "again" in event["what"]],

@@ -23,6 +23,7 @@ import everylabel
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
 from everylabel.errors import ConfigError, DataError
 from everylabel.methods.base import Method
+from everylabel.methods.words.neighbours import NearestNeighbours as Knn
 from everylabel.registry import method_class
 from everylabel.run import QUIET, Machines, Run
 from everylabel.tagger import jobs
@@ -283,7 +284,7 @@ def plan_of(*seconds: float) -> Plan:
 
 
 def test_who_is_fitted_again_in_time(corpus: Any) -> None:
-    """The quickest first; who would come too late keeps the first fit, and who fails, too."""
+    """Who would come too late keeps the first fit, and who fails, too."""
     plan, time, began = plan_of(0.0, 5.0, 60.0, 2.0), Time(), list[str]()
     experts = dict.fromkeys(plan.names, fit_expert(new_expert("knn", {}, 0), corpus.train.subset(range(5))))
 
@@ -297,11 +298,27 @@ def test_who_is_fitted_again_in_time(corpus: Any) -> None:
     clock, reporter = Clock(plan.budget, {}, time.now), Recorder()
     time.passes(45)
     found, failed = fitted_again(plan, experts, begin, clock, Run(reporter))
-    assert began == ["knn", "svm"]  # zestxml would take a minute, and half of one is left
+    assert began == ["svm", "knn"]  # zestxml would take a minute, and there is less
     assert list(found) == ["svm"]
     assert "no words" in failed["knn"]
     assert clock.costs["svm, again"] == 5
     assert [line.partition(":")[0] for line in reporter.said] == ["knn", "zestxml"]
+
+
+def test_those_that_read_alike_are_fitted_again_together_or_not_at_all() -> None:
+    """And then nobody is: predictions would read a text twice."""
+    plan, time, experts = plan_of(0.0, 40.0, 1.0, 30.0), Time(), dict.fromkeys(plan_of(0, 0, 0, 0).names, Knn())
+    clock, reporter = Clock(plan.budget, {}, time.now), Recorder()
+    time.passes(45)
+
+    def begin(choice: Choice) -> Iterator[FittedJob]:
+        pytest.fail(f"there is no time for {choice.name}")
+
+    assert fitted_again(plan, experts, begin, clock, Run(reporter)) == ({}, {})
+    assert len(reporter.said) == 1
+    time.passes(-20)
+    found, _ = fitted_again(plan, experts, lambda _: iter([FittedJob(Knn(), {}, 1.0)]), clock, QUIET)
+    assert list(found) == ["svm", "knn", "zestxml"]
 
 
 def test_a_setting_that_cannot_work_is_said(corpus: Any) -> None:
@@ -360,12 +377,17 @@ def test_refits_never_take_more_than_the_budget_leaves(budget: float, given: dic
     assert without.refit == ()
     assert without.to_refit == []
     assert plan.seconds <= max(SAFETY * budget, without.seconds) + 1e-6
-    assert set(plan.refit) <= {one.name for one in plan.to_refit} <= set(plan.names)
+    assert set(plan.refit) <= {one.name for step in plan.to_refit for one in step} <= set(plan.names)
     assert not plan.refit or plan.rehearsal == "dev"
     assert all(method_class(name).traits.learns_from_pairs for name in plan.refit)
     assert Plan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
-    left = [one for one in plan.to_refit if one.name not in plan.refit]
-    assert cluster or all(one.again > SAFETY * budget - plan.seconds - 1e-6 for one in left)
+    named = [one.name for step in plan.to_refit for one in step]
+    assert tuple(named[: len(plan.refit)]) == plan.refit
+    if not cluster and len(plan.refit) < len(named):
+        later = next(step for step in plan.to_refit if step[0].name not in plan.refit)
+        assert sum(one.again for one in later) > SAFETY * budget - plan.seconds - 1e-6
+    larger = choose_plan(here, 2 * budget, only=plan.names)
+    assert set(plan.refit) <= set(larger.refit)  # of the same experts never fewer, with more time
 
 
 def test_a_plan_of_an_earlier_version_is_read() -> None:
@@ -408,7 +430,7 @@ def test_bags_of_words() -> None:
     both = with_dev(bag(3, 4), bag(2, 4))
     assert both is not None
     assert both.documents.features is not None
-    np.testing.assert_array_equal(both.documents.features.toarray()[3:], bag(2, 4).documents.features.toarray())
+    np.testing.assert_array_equal(both.documents.features.toarray()[3:], np.arange(1, 9).reshape(2, 4))
     assert with_dev(bag(3, 4), bag(2, 5)) is None
     texts = Dataset(Documents.of(["a", "b"]), labels, pairs_from_lists([[0], [1]], 2))
     assert with_dev(bag(3, 4), texts) is None

@@ -67,10 +67,13 @@ class Plan:
         return sum(choice.seconds for choice in self.experts) / self.at_once + self.refit_seconds
 
     @property
-    def to_refit(self) -> list[Choice]:
-        """Who can be fitted again, the quickest first: those that know labels by their documents alone are."""
+    def to_refit(self) -> list[list[Choice]]:
+        """Who can be fitted again, step by step: first, together, those that know labels by their documents alone: they
+        read alike and have to know the same labels. Then the others, the quickest first."""
         able = [choice for choice in self.experts if choice.again and self.rehearsal == "dev"]
-        return sorted(able, key=lambda choice: choice.again)
+        first = [choice for choice in able if method_class(choice.name).traits.label_by_label]
+        others = sorted((choice for choice in able if choice not in first), key=lambda choice: choice.again)
+        return ([first] if first else []) + [[choice] for choice in others]
 
     @property
     def refit_seconds(self) -> float:
@@ -186,12 +189,13 @@ def choose_plan(
 
 def _refitted_within(seconds: float, plan: Plan) -> tuple[str, ...]:
     """Of the plan's experts those that can be fitted again in so many seconds more."""
-    found, left = [], seconds
-    for choice in plan.to_refit:
-        part = choice.again / plan.at_once
-        if choice.again <= seconds and part <= left:
-            found.append(choice.name)
-            left -= part
+    found: list[str] = []
+    left = seconds
+    for step in plan.to_refit:
+        left -= sum(choice.again for choice in step) / plan.at_once
+        if left < 0 or max(choice.again for choice in step) > seconds:
+            break
+        found += [choice.name for choice in step]
     return tuple(found)
 
 

@@ -2,19 +2,20 @@
 
 The blend, the probabilities and the order of rare labels come from what the experts said of dev documents that they had
 not read, and stay as they are; as do those of a fit without dev, whose experts are fitted on all documents after a
-rehearsal on parts of them. Those who learn from pairs are fitted again, the quickest first, as long as the budget
-lasts; the others, which would be the same but for the weights of words, keep their first fit.
+rehearsal on parts of them. Those who learn from pairs are fitted again in the time that is left: first, together, those
+that know labels by their documents alone (what one of them reads the others read, too), then the others, the quickest
+first. Who learns from no pairs would be the same but for the weights of words, and keeps its first fit.
 What the blend knows of a label's frequency stays, too: how much it trusts whom goes by counts of train, and with those
 of both P@1 on cve-libraries, where dev is a quarter of them, falls by three points (benchmarks.run.refit). But labels
-that dev has and train has not are seen from then on; unless one of those that cannot rank unseen labels knows none of
-their documents: then they stay unseen for the blend, which would take them for this one's last.
+that dev has and train has not are seen from then on; unless one of those that cannot rank unseen labels failed: then
+they stay unseen for the blend, which would take them for this one's last.
 Cost: of each expert a fit on train and dev. The texts are those of the two lists; of the rest a copy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from everylabel.tagger.tagger import Tagger
 
 WHAT = "fitted again on train and dev"  # in a tagger's history
+Jobs: TypeAlias = Iterator[FittedJob]
 
 
 def fit_again(tagger: Tagger, train: Dataset, dev: Dataset, clock: Clock, run: Run) -> None:
@@ -46,7 +48,7 @@ def fit_again(tagger: Tagger, train: Dataset, dev: Dataset, clock: Clock, run: R
         run.shared.clear()  # what was read of train alone: nobody reads it any more
     started = clock.seconds
 
-    def begin(choice: Choice) -> Iterator[FittedJob]:
+    def begin(choice: Choice) -> Jobs:
         return run_jobs([Job(choice.name, tagger._settings(choice), tagger.random_state, AGAIN)], both, (), run)
 
     found, failed = fitted_again(tagger.plan_, tagger.experts_, begin, clock, run)
@@ -82,33 +84,42 @@ def with_dev(train: Dataset, dev: Dataset) -> Dataset | None:
 def fitted_again(
     plan: Plan,
     experts: Mapping[str, Method],
-    begin: Callable[[Choice], Iterator[FittedJob]],
+    begin: Callable[[Choice], Jobs],
     clock: Clock,
     run: Run,
 ) -> tuple[dict[str, Method], dict[str, str]]:
     """Those that there was time for, and why others failed: they keep their first fit. On a cluster all planned ones
     `begin` at once, else each one when it is its turn."""
     found, failed = dict[str, Method](), dict[str, str]()
-    choices = [choice for choice in plan.to_refit if choice.name in experts]
-    ahead = {} if run.executor is None else {c.name: begin(c) for c in choices if c.name in plan.refit}
-    for choice in choices:
-        if choice.name not in ahead and not clock.has_time_for(choice.again, kind=choice.kind):
-            run.say(f"{choice.name}: not {WHAT}: {spoken(clock.seconds)} of the budget are gone")
-            continue
-        try:
-            planned = 0.0 if choice.name in ahead else choice.again
-            with clock.watch(f"{choice.name}, again", planned, choice.kind) as watched:
-                (result,) = ahead.get(choice.name) or begin(choice)
-                watched.before = result.seconds if result.from_cache else 0.0
-        except Exception as error:  # of whatever kind: the first fit is there
-            failed[choice.name] = why_unfitted(error)
-            run.say(f"{choice.name}: not {WHAT}: {failed[choice.name]}")
-            continue
-        if choice.name in ahead:  # others were waited for, too
-            clock.costs[f"{choice.name}, again"] = round(result.seconds, 2)
-        assert result.expert is not None
-        found[choice.name] = result.expert
+    steps = [there for step in plan.to_refit if (there := [choice for choice in step if choice.name in experts])]
+    planned = [choice for step in steps for choice in step if choice.name in plan.refit]
+    ahead = {} if run.executor is None else {choice.name: begin(choice) for choice in planned}
+    for step in steps:
+        longest = max(step, key=lambda choice: choice.again)
+        rest = sum(choice.again for choice in step) - longest.again
+        if longest.name not in ahead and not clock.has_time_for(longest.again, rest, longest.kind):
+            names = ", ".join(choice.name for choice in step)
+            run.say(f"{names}: not {WHAT}: {spoken(clock.seconds)} of the budget are gone")
+            break
+        for choice in step:
+            try:
+                found[choice.name] = _fitted(choice, ahead, begin, clock)
+            except Exception as error:  # of whatever kind: the first fit is there
+                failed[choice.name] = why_unfitted(error)
+                run.say(f"{choice.name}: not {WHAT}: {failed[choice.name]}")
     return found, failed
+
+
+def _fitted(choice: Choice, ahead: Mapping[str, Jobs], begin: Callable[[Choice], Jobs], clock: Clock) -> Method:
+    """The expert of the one job, from the cache or fitted, here or `ahead` elsewhere."""
+    stage = f"{choice.name}, again"
+    with clock.watch(stage, 0.0 if choice.name in ahead else choice.again, choice.kind) as watched:
+        (result,) = ahead.get(choice.name) or begin(choice)
+        watched.before = result.seconds if result.from_cache else 0.0
+    if choice.name in ahead:  # others were waited for, too
+        clock.costs[stage] = round(result.seconds, 2)
+    assert result.expert is not None
+    return result.expert
 
 
 def counts_for_blend(
