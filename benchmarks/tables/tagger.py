@@ -164,7 +164,7 @@ def refit_section() -> str:
             rows.append([f"{data}, {documents}", variant, *values, found_first, off])
     return section(
         "Fitted again on train and dev",
-        "The quickest experts (`--accuracy fast`), fitted on some training documents and blended on some of dev, "
+        "Quick experts (`tfidf`, `knn`, a linear one), fitted on some training documents and blended on some of dev, "
         "measured on other dev documents (how many of each, in this order); mean and standard deviation of three "
         "draws. Those of cve-libraries are of the same years, so that dev says more of them than it does of test. "
         "`refit` is what a fit does by default; below it what the blend might have been told of labels' frequencies "
