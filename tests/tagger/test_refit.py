@@ -35,6 +35,9 @@ from everylabel.tagger.plan import Choice, Plan, choose_plan
 from everylabel.tagger.refit import WHAT, counts_for_blend, fitted_again, with_dev
 from everylabel.tagger.tagger import Tagger
 from everylabel.train.checkpoint import checkpointing
+from everylabel.workflow.doubts import learned_before
+from everylabel.workflow.evaluate import evaluate
+from everylabel.workflow.optimize import optimize
 
 EXPERTS = ("tfidf", "knn", "xr-linear", "zestxml")
 AGAIN = ("knn", "xr-linear", "zestxml")
@@ -435,3 +438,23 @@ def test_bags_of_words() -> None:
     texts = Dataset(Documents.of(["a", "b"]), labels, pairs_from_lists([[0], [1]], 2))
     assert with_dev(bag(3, 4), texts) is None
     assert with_dev(texts, bag(3, 4)) is None
+
+
+# --- what is too good to be measured on
+
+
+def test_who_measures_on_documents_that_it_has_learned_from_is_told(splits: Splits, fitted: Fitted) -> None:
+    for tagger, of_dev in ((fitted.again, 70), (fitted.once, 0)):
+        assert tagger.training_.n_among(splits.train.documents) == 110
+        assert tagger.training_.n_among(splits.dev.documents) == of_dev
+        assert tagger.training_.n_among(splits.test.documents) == 0
+    few = splits.dev.subset(range(10))
+    others = Dataset(Documents(few.documents.ids, ["other texts"] * 10, [""] * 10), few.labels, few.pairs)
+    for measure in (evaluate, optimize):
+        told = []
+        for tagger, data in ((fitted.again, few), (fitted.again, others), (fitted.once, few)):
+            reporter = Recorder()
+            measure(tagger, data, run=Run(reporter))
+            told.append([line for line in reporter.said if "has learned from 10 of these 10 documents" in line])
+        assert [len(lines) for lines in told] == [1, 0, 0]
+    assert learned_before(method_class("popularity")().fit(splits.train), splits.train.documents) == ""
