@@ -171,8 +171,8 @@ def refit_section() -> str:
         "what a fit does by default; below it what the blend might have been told of labels' frequencies instead, and "
         "what it gives to fit those experts again, too, that learn from no pairs. Bands and propensities go by train "
         "alone. R@10, first seen: of labels that dev has and train has not; ECE: expected calibration error of the "
-        "first ten; documents a second of processor time, on a machine with other work: neighbours are looked for among "
-        "more documents.",
+        "first ten; documents/s: of processor time, on a machine with other work; neighbours are looked for among more "
+        "documents.",
         table(["documents", "", *shown, "R@10, first seen", "ECE", "documents/s"], rows),
         ALL_TEXTS,
         conditions(record),
