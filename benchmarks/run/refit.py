@@ -5,12 +5,11 @@ python -m benchmarks.run.refit --data DIR [--only eurlex57k cve-libraries]
 A seed is a draw: of the training documents some, of the dev documents some to blend on, the others to measure on. Test
 is not looked at. Bands and propensities go by train alone, as for the fit that does not know dev. Beside `refit` as it
 is: what the blend is told of labels' frequencies in other ways, and those experts fitted again, too, that do not learn
-from pairs. Also how far probabilities are off, and documents a second of processor time.
+from pairs. Also how far probabilities are off.
 """
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,11 +78,10 @@ def run(spec: dict[str, Any], folder: Path, seed: int) -> dict[str, Any]:
         "scores": {name: measured(found, *truth) for name, found in rankings.items()},
         "calibration": {name: calibration(found, *truth[:2]) for name, found in rankings.items()},
         "first_seen_R@10": {name: recall_of(found, check, train, again) for name, found in rankings.items()},
-        "documents_per_second": {name: speed(model, check) for name, model in variants.items()},
     }
     for name, scores in result["scores"].items():
         shown_scores = {key: round(100 * scores[key], 2) for key in ("P@1", "nDCG@5", "PSP@5", "tail/F1@5", "ZSR@100")}
-        print(f"  {name:45}", shown_scores, result["first_seen_R@10"][name], result["documents_per_second"][name])
+        print(f"  {name:45}", shown_scores, result["first_seen_R@10"][name])
     return result
 
 
@@ -108,7 +106,7 @@ def refitted(alone: Tagger, train: Dataset, dev: Dataset) -> Tagger:
 
     again = with_changes(alone, {"refit": True, "costs_": {}})
     again.plan_ = again.plan(train, dev)
-    fit_again(again, train, dev, Clock(again.plan_.budget, again.costs_), QUIET)
+    fit_again(again, train, dev, Clock(again.plan_.budget, again.costs_), QUIET.sharing())
     return again
 
 
@@ -136,15 +134,6 @@ def recall_of(found: Any, check: Dataset, train: Dataset, again: Tagger) -> list
     pairs = of_labels(check.required_pairs, labels, keep=True)
     hits = find_hits(found.top(10), pairs)
     return [float(hits.hit.sum()), int(pairs.nnz)]
-
-
-def speed(tagger: Tagger, check: Dataset) -> float:
-    """Of processor time: others may work on the machine, too."""
-    some = check.documents.subset(range(min(1_000, len(check))))
-    tagger.rank(some.subset(range(2)), 10)
-    started = time.process_time()
-    tagger.rank(some, 10)
-    return round(len(some) / (time.process_time() - started), 1)
 
 
 if __name__ == "__main__":

@@ -161,8 +161,7 @@ def refit_section() -> str:
             off = percent(*(draw["calibration"][variant]["all"]["ECE"] for draw in draws))
             first_seen = [draw["first_seen_R@10"][variant] for draw in draws]
             found_first = percent(*(hits / max(pairs, 1) for hits, pairs in first_seen))
-            speed = f"{sum(draw['documents_per_second'][variant] for draw in draws) / len(draws):,.0f}"
-            rows.append([f"{data}, {documents}", variant, *values, found_first, off, speed])
+            rows.append([f"{data}, {documents}", variant, *values, found_first, off])
     return section(
         "Fitted again on train and dev",
         "Quick experts (`tfidf`, `knn`, a linear one), fitted on some training documents and blended on some of dev, "
@@ -171,9 +170,8 @@ def refit_section() -> str:
         "what a fit does by default; below it what the blend might have been told of labels' frequencies instead, and "
         "what it gives to fit those experts again, too, that learn from no pairs. Bands and propensities go by train "
         "alone. R@10, first seen: of labels that dev has and train has not; ECE: expected calibration error of the "
-        "first ten; documents/s: of processor time, on a machine with other work; neighbours are looked for among more "
-        "documents.",
-        table(["documents", "", *shown, "R@10, first seen", "ECE", "documents/s"], rows),
+        "first ten.",
+        table(["documents", "", *shown, "R@10, first seen", "ECE"], rows),
         ALL_TEXTS,
         conditions(record),
     )

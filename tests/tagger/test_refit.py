@@ -166,6 +166,12 @@ def test_a_single_expert_is_not_blended_and_keeps_its_fit(splits: Splits) -> Non
     assert tagger.n_train_ == len(splits.train)
 
 
+def test_a_text_is_read_once_for_those_that_read_alike(fitted: Fitted) -> None:
+    for tagger in fitted:
+        experts: Any = tagger.experts_
+        assert experts["knn"].features_.key == experts["xr-linear"].texts_.features.key
+
+
 # --- what follows for labels and documents
 
 
