@@ -165,7 +165,7 @@ def refit_section() -> str:
     return section(
         "Fitted again on train and dev",
         "Quick experts (`tfidf`, `knn`, a linear one), fitted on some training documents and blended on some of dev, "
-        "measured on other dev documents (how many of each, in this order); mean and standard deviation over three draws. "
+        "measured on other dev documents (how many of each, in this order); mean and spread over three draws. "
         "Those of cve-libraries are of the same years, so that dev says more of them than it does of test. `refit` is "
         "what a fit does by default; below it what the blend might have been told of labels' frequencies instead, and "
         "what it gives to fit those experts again, too, that learn from no pairs. Bands and propensities go by train "
