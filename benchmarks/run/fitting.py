@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -30,7 +31,10 @@ def fit(
     if keep is None:
         method.fit(*given, run=Run(reporter))
         return {}
-    with checkpointing(keep, repr(method), say=reporter.say) as checkpoints:
+    of_jobs = (
+        replace(method, refit=False) if hasattr(method, "refit") else method
+    )  # which are the same with and without
+    with checkpointing(keep, repr(of_jobs), say=reporter.say) as checkpoints:
         method.fit(*given, run=Run(reporter, checkpoints))
         lasts = {curve.stem: json.loads(curve.read_text().splitlines()[-1]) for curve in checkpoints.curves}
     return {stage: {"steps": last["step"], "seconds": last["seconds"]} for stage, last in lasts.items()}

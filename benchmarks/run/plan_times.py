@@ -59,7 +59,9 @@ def measure(row: str, data: str | None) -> None:
     taken = time.perf_counter() - started
     facts = {name: value for name, value in asdict(Facts.of(train, dev)).items() if name != "speeds"}
     planned = {choice.name: choice.seconds for choice in (*plan.experts, *plan.spare)}
-    experts = {name: {"planned": planned[name], "taken": tagger.costs_[name]} for name in tagger.experts_}
+    planned |= {f"{choice.name}, again": choice.again for choice in (*plan.experts, *plan.spare)}
+    taken_by = {name: seconds for name, seconds in tagger.costs_.items() if name in planned}
+    experts = {name: {"planned": planned[name], "taken": seconds} for name, seconds in taken_by.items()}
     found = {"facts": facts, "budget": round(plan.budget, 1), "rehearsal": plan.rehearsal, "experts": experts}
     found |= {"blend": tagger.costs_.get("blend", 0.0), "planned": round(plan.seconds, 1), "taken": round(taken, 1)}
     before = read_result(RESULT) or {"rows": {}}

@@ -36,7 +36,7 @@ class Corpus:
             return given
         if self.name == SAMPLE:
             return self._fitted(Tagger(experts=FEW), self.work / SAMPLE)
-        return self._fitted(Tagger(), WORK / "models" / f"tagger-{self.name}")  # as run.tagger keeps it
+        return self._fitted(Tagger(refit=False), WORK / "models" / f"tagger-{self.name}")  # as run.tagger keeps it
 
     def fast_model(self) -> Path:
         """That of `accuracy="fast"` (eurlex57k: 4 minutes)."""

@@ -51,7 +51,7 @@ def main() -> None:
     folder = data_folder(data_parser(__doc__).parse_args().data) / ROW
     train = load_train(folder)
     dev = in_vocabulary(train.labels, everylabel.load_dataset(folder, "dev"))
-    tagger = everylabel.Tagger()
+    tagger = everylabel.Tagger(refit=False)
     (one,) = rehearsals(train, dev, tagger.random_state)
     rankings: dict[str, Ranking] = {}
     with checkpointing(WORK / "checkpoints" / f"tagger-{ROW}", repr(tagger)) as checkpoints:

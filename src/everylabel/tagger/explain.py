@@ -71,6 +71,11 @@ class Training(NamedTuple):
         """With more documents after these, which are shared."""
         return Training(self.ids.extended(ids), self.titles.extended(titles))
 
+    def n_among(self, documents: Documents) -> int:
+        """How many of these are training documents, by their ids and beginnings. O(documents of both)."""
+        known = set(zip(self.ids, self.titles, strict=True))
+        return sum(pair in known for pair in zip(documents.ids, beginnings(documents), strict=True))
+
     def state(self) -> dict[str, Any]:
         return self._asdict()
 

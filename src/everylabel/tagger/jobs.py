@@ -5,7 +5,8 @@ whose labels are learned independently of each other needs no second fit for hid
 training documents: hidden labels are taken out of its ranking. One that learns from label texts what goes
 with what must be fitted without the hidden labels' pairs. So the job of a whole fit also answers for those rehearsals
 that need no fit of their own. A job is a value: it can run here, beside others, or on another machine, and its result
-is in the store's format, which is what an interrupted fit goes on from (job_cache.py).
+is in the store's format, which is what an interrupted fit goes on from (job_cache.py). Once the blend is
+learned there may be one job more: the expert on all data and dev (refit.py), which answers for no rehearsal.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ from everylabel.tagger.rehearsal import Rehearsal, n_held_out
 from everylabel.text.views import Views
 from everylabel.types import Ranking
 
-WHOLE = -1  # in place of a rehearsal's number: the fit on all data
+WHOLE, AGAIN = -1, -2  # in place of a rehearsal's number: the fit on all data; the one on dev, too
 
 
 @dataclass(frozen=True)
 class Job:
-    """`rehearsal`: its number, or WHOLE."""
+    """`rehearsal`: its number, WHOLE or AGAIN."""
 
     name: str
     settings: Mapping[str, Any]
@@ -42,7 +43,7 @@ class Job:
 
     @property
     def label(self) -> str:
-        where = "all" if self.rehearsal == WHOLE else f"rehearsal-{self.rehearsal}"
+        where = {WHOLE: "all", AGAIN: "all-and-dev"}.get(self.rehearsal, f"rehearsal-{self.rehearsal}")
         return f"{self.name.replace('+', '-')}-{where}"
 
     def new_expert(self) -> Method:
@@ -85,7 +86,7 @@ def run_job(job: Job, dataset: Dataset, rehearsals: Sequence[Rehearsal], run: Ru
     """Fitted, wherever that is."""
     started = run.clock()
     own, n_held = run.within(job.label), n_held_out(rehearsals)
-    if job.rehearsal == WHOLE:
+    if job.rehearsal < 0:
         expert = fit_expert(job.new_expert(), dataset, own)
         rankings = {
             i: _asked(job.name, rehearsing(expert, one), one, n_held, run)
@@ -96,7 +97,7 @@ def run_job(job: Job, dataset: Dataset, rehearsals: Sequence[Rehearsal], run: Ru
         one = rehearsals[job.rehearsal]
         expert = fit_expert(job.new_expert(), one.train, own)
         rankings = {job.rehearsal: _asked(job.name, expert, one, n_held, run)}
-    return FittedJob(expert if job.rehearsal == WHOLE else None, rankings, run.clock() - started)
+    return FittedJob(expert if job.rehearsal < 0 else None, rankings, run.clock() - started)
 
 
 def _asked(name: str, expert: Method, rehearsal: Rehearsal, n_held: int, run: Run) -> dict[str, Ranking]:

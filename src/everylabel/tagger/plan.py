@@ -43,6 +43,7 @@ class Choice:
     seconds: float  # of all its fits, by estimate
     settings: dict[str, Any] = field(default_factory=dict)
     kind: str = ""  # of work that most of them are: what takes longer than planned says how long the like of it takes
+    again: float = 0.0  # seconds to fit it on train and dev, once the blend is learned; 0: it keeps its first fit
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,25 @@ class Plan:
     spare: tuple[Choice, ...] = ()
     warning: str = ""  # of the language
     at_once: int = 1  # jobs that run at a time, on a cluster
+    refit: tuple[str, ...] = ()  # experts that there is time to fit again on train and dev, in this order
 
     @property
     def seconds(self) -> float:
         """Of wall time, if jobs fill all machines."""
-        return sum(choice.seconds for choice in self.experts) / self.at_once
+        return sum(choice.seconds for choice in self.experts) / self.at_once + self.refit_seconds
+
+    @property
+    def to_refit(self) -> list[list[Choice]]:
+        """Who can be fitted again, step by step: first, together, those that know labels by their documents alone: they
+        read alike and have to know the same labels. Then the others, the quickest first."""
+        able = [choice for choice in self.experts if choice.again and self.rehearsal == "dev"]
+        first = [choice for choice in able if method_class(choice.name).traits.label_by_label]
+        others = sorted((choice for choice in able if choice not in first), key=lambda choice: choice.again)
+        return ([first] if first else []) + [[choice] for choice in others]
+
+    @property
+    def refit_seconds(self) -> float:
+        return sum(choice.again for choice in self.experts if choice.name in self.refit) / self.at_once
 
     @property
     def names(self) -> list[str]:
@@ -82,8 +97,12 @@ class Plan:
             *(f"  {c.name:{width}}  if time is left: {c.why} (about {spoken(c.seconds)})" for c in self.spare),
             *(f"  {', '.join(names):{width}}  left out: {why}" for why, names in missing.items()),
             f"  {REHEARSED[self.rehearsal]}",
+            *([f"  {self._refitted()}"] if self.refit else []),
             f"  time: about {spoken(self.seconds)} of a budget of {spoken(self.budget)}",
         ]
+
+    def _refitted(self) -> str:
+        return f"then fitted again on train and dev: {', '.join(self.refit)} (about {spoken(self.refit_seconds)})"
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -94,12 +113,13 @@ class Plan:
         left_out = tuple((name, why) for name, why in values["left_out"])
         names = ("budget", "rehearsal", "reason", "warning")
         known = {name: values[name] for name in names} | {"at_once": values.get("at_once", 1)}
-        return cls(experts, left_out, spare=spare, **known)
+        return cls(experts, left_out, spare=spare, refit=tuple(values.get("refit", ())), **known)
 
     def without(self, name: str, why: str) -> Plan:
         """An expert was planned, and cannot be had."""
         experts, spare = (tuple(one for one in part if one.name != name) for part in (self.experts, self.spare))
-        return replace(self, experts=experts, spare=spare, left_out=(*self.left_out, (name, why)))
+        refit = tuple(one for one in self.refit if one != name)
+        return replace(self, experts=experts, spare=spare, refit=refit, left_out=(*self.left_out, (name, why)))
 
     def taking(self, name: str) -> Plan:
         """There is time for one of `spare`."""
@@ -124,8 +144,10 @@ def choose_plan(
     only: Sequence[str] = (),
     without: Sequence[str] = (),
     accuracy: Accuracy = "default",
+    refit: bool = True,
 ) -> Plan:
-    """`only`: these experts, whatever they cost; `without`: never these. An unknown name is an error."""
+    """`only`: these experts, whatever they cost; `without`: never these. An unknown name is an error. `refit`: with a
+    dev split, experts are fitted again on train and dev in the time that is left."""
     for name in (*only, *without):
         if name == "tagger":
             raise ConfigError("a tagger cannot be an expert of a tagger; name other methods (everylabel methods)")
@@ -141,7 +163,7 @@ def choose_plan(
         if why_not:
             left.append((method.name, why_not))
         else:
-            able.append(_choice(method, facts, rehearsal))
+            able.append(_choice(method, facts, rehearsal, refit=refit))
     if not able:
         raise ConfigError("no expert is left to fit; switch off fewer of them, or give a larger budget")
     there = {c.name for c in able} if only else within(budget, _wall_times(able, facts, rehearsal, budget))
@@ -161,7 +183,20 @@ def choose_plan(
         f"{facts.n_labels:,} labels have some, {_where(facts)}, language {facts.language!r}"
     )
     kind: RehearsalKind = rehearsal if len(chosen) > 1 else "none"
-    return Plan(tuple(chosen), tuple(left), budget, kind, reason, tuple(spare), unread(facts.language), facts.at_once)
+    plan = Plan(tuple(chosen), tuple(left), budget, kind, reason, tuple(spare), unread(facts.language), facts.at_once)
+    return replace(plan, refit=_refitted_within(SAFETY * budget - plan.seconds, plan))
+
+
+def _refitted_within(seconds: float, plan: Plan) -> tuple[str, ...]:
+    """Of the plan's experts those that can be fitted again in so many seconds more."""
+    found: list[str] = []
+    left = seconds
+    for step in plan.to_refit:
+        left -= sum(choice.again for choice in step) / plan.at_once
+        if left < 0 or max(choice.again for choice in step) > seconds:
+            break
+        found += [choice.name for choice in step]
+    return tuple(found)
 
 
 def _unfit(method: type[Method], facts: Facts, accuracy: Accuracy) -> str:
@@ -239,14 +274,16 @@ def _without_pairs(
     return Plan((choice,), (), budget, "none", reason, warning=unread(facts.language))
 
 
-def _choice(method: type[Method], facts: Facts, rehearsal: str) -> Choice:
+def _choice(method: type[Method], facts: Facts, rehearsal: str, *, refit: bool = False) -> Choice:
     work = asdict(method.cost(facts))
+    again = refit and rehearsal == "dev" and method.traits.learns_from_pairs
     return Choice(
         method.name,
         method.traits.why,
         round(cost(method, facts, rehearsal), 1),
         merge(method.settings_for(facts), method.with_encoder(facts.encoder)),
         max(work, key=lambda kind: work[kind]),
+        round(OVERHEAD + _once(method, _with_dev(facts)), 1) if again else 0.0,
     )
 
 
@@ -257,12 +294,16 @@ def cost(method: type[Method], facts: Facts, rehearsal: str) -> float:
     if traits.side_by_side(jobs, facts.cores):
         fits *= traits.on_one_core / facts.cores
     asked = {"dev": min(facts.n_dev, MOST_HELD), "held out": MOST_HELD, "folds": facts.n_labelled}.get(rehearsal, 0)
+    ranking = Work(reading=method.seconds_per_document(facts) * asked).seconds(facts)
+    return OVERHEAD + _once(method, facts) * fits + ranking
+
+
+def _once(method: type[Method], facts: Facts) -> float:
+    """Seconds of one fit."""
     work = method.cost(facts)
     if facts.encoder and method.with_encoder(facts.encoder):
         work = replace(work, reading=work.reading + BY_TRANSFORMER * (facts.n_docs + facts.n_labels))
-    once = work.seconds(facts)
-    ranking = Work(reading=method.seconds_per_document(facts) * asked).seconds(facts)
-    return OVERHEAD + once * fits + ranking
+    return work.seconds(facts)
 
 
 def _fits(method: type[Method], rehearsal: str) -> tuple[float, int]:
@@ -271,6 +312,13 @@ def _fits(method: type[Method], rehearsal: str) -> tuple[float, int]:
     if not traits.learns_from_pairs or (rehearsal == "dev" and traits.label_by_label):
         return 1.0, 1
     return {"dev": (2.0, 2), "held out": (1.9, 2), "folds": (3.0, 4)}.get(rehearsal, (1.0, 1))
+
+
+def _with_dev(facts: Facts) -> Facts:
+    """The counts of train and dev together, as far as they are known without a look at the documents."""
+    grown = 1 + facts.n_dev / max(facts.n_labelled, 1)
+    n_docs, n_labelled = facts.n_docs + facts.n_dev, facts.n_labelled + facts.n_dev
+    return replace(facts, n_docs=n_docs, n_labelled=n_labelled, n_pairs=round(facts.n_pairs * grown), n_dev=0)
 
 
 def rehearsal_of(facts: Facts) -> RehearsalKind:

@@ -45,6 +45,7 @@ from everylabel.tagger.order import DEPTH, MOST_NEW, ORDERS, Order, best_rare_we
 from everylabel.tagger.plan import Accuracy, Choice, Plan, choose_plan, seconds_of, spoken, spoken_event
 from everylabel.tagger.prior import Prior, prior_among, prior_of
 from everylabel.tagger.probability import rate_of_unseen
+from everylabel.tagger.refit import fit_again
 from everylabel.tagger.rehearsal import Rehearsal, dev_of, labelled, n_held_out, rehearsals
 from everylabel.tagger.selected import rank_selected
 from everylabel.tagger.tags import Tag, described, is_one_share, shares
@@ -53,7 +54,7 @@ from everylabel.text.views import Views
 from everylabel.types import IntArray, LongArray, Ranking
 
 BLENDING = 5e-3  # seconds for each held-out document, as planned
-LEAST_CALIBRATION = TO_CALIBRATE  # labelled documents, for what has no blend
+WHEN = "%Y-%m-%dT%H:%M:%SZ"
 
 
 @method("tagger", "several methods, chosen for the data and blended: frequent, rare and unseen labels in one ranking")
@@ -72,6 +73,7 @@ class Tagger(Method):
     settings: dict[str, Any] = field(default_factory=dict)  # of experts: --set settings.of-de.learn.epochs=3
     order: Order = "probability"  # "interleave": rare and unseen labels come earlier, see order.py
     language: str = "auto"  # of the texts: "de", or "fi+sv+en"; "auto": told by their words, "none": words as they are
+    refit: bool = True  # on train and dev, once the blend is learned on dev; published systems learn from train alone
     encoder: str = ""  # a sentence-transformers folder or hub id that all experts with an encoder use, such as a
     # multilingual one; "": the bundled ones, which know English, or what is learned from documents in other languages
 
@@ -88,8 +90,7 @@ class Tagger(Method):
         """`dev`: labelled documents to blend on; without, training documents are held out for it."""
         run = run.sharing()
         dataset = prepared(dataset, self.label_languages, run)
-        known = dev_of(dataset, dev)
-        return self._fitted_by(dataset, lambda model: model._fit_and_blend(dataset, known, run))
+        return self._fitted_by(dataset, lambda model: model._fit_and_blend(dataset, dev_of(dataset, dev), run))
 
     def plan(self, dataset: Dataset, dev: Dataset | None = None, machines: Machines | None = None) -> Plan:
         """What `fit` would do, without doing it; `machines`: where it would, if not here."""
@@ -97,7 +98,7 @@ class Tagger(Method):
         dataset = prepared(dataset, self.label_languages)
         facts = Facts.of(dataset, dev_of(dataset, dev), self.language, self.encoder).on(machines)
         chosen = {"only": self.experts, "without": self.without}
-        return choose_plan(facts, seconds_of(self.budget), **chosen, accuracy=self.accuracy)
+        return choose_plan(facts, seconds_of(self.budget), **chosen, accuracy=self.accuracy, refit=self.refit)
 
     def rank(self, texts: Views | Documents | Iterable[str], k: int = 10) -> Ranking:
         """The k best labels of each text with their probabilities, by these; of another `order` they may rise again."""
@@ -231,12 +232,14 @@ class Tagger(Method):
             self.prior_ = prior_of(self.experts_[choice.name])
         else:
             self._rehearse_and_fit(dataset, dev, clock, run)
-        if self.calibration_ is None and dev is not None and labelled(dev) >= LEAST_CALIBRATION:
+        if self.calibration_ is None and dev is not None and labelled(dev) >= TO_CALIBRATE:
             with suppress(DataError):  # nothing is ranked for any of them: what was fitted is worth more
                 self.calibration_ = Method.calibrated(self, dev).calibration_
         if self.calibration_ is None and self.prior_ is not None:
             self.calibration_ = Calibration.as_it_is()
         self._note("fitted", documents=len(dataset), labels=len(dataset.labels), seconds=round(clock.seconds, 1))
+        if dev is not None and self.plan_.to_refit:
+            fit_again(self, dataset, dev, clock, run)
 
     def _rehearse_and_fit(self, dataset: Dataset, dev: Dataset | None, clock: Clock, run: Run) -> None:
         """Expert by expert, the most valuable first: an interrupted or late fit has the best of them."""
@@ -249,7 +252,8 @@ class Tagger(Method):
             begun = {choice.name: self._jobs(choice, dataset, rehearsed, run) for choice in self.plan_.experts}
         for choice in (*self.plan_.experts, *spare):
             ahead = choice.name in begun
-            if self.experts_ and not ahead and not clock.has_time_for(choice.seconds, BLENDING * n_held, choice.kind):
+            later = BLENDING * n_held + (self.plan_.refit_seconds if choice in spare else 0.0)
+            if self.experts_ and not ahead and not clock.has_time_for(choice.seconds, later, choice.kind):
                 self._leave_out(choice, f"left out while fitting: {spoken(clock.seconds)} of the budget are gone", run)
                 continue
             if choice in spare:
@@ -260,8 +264,7 @@ class Tagger(Method):
                     results = list(begun.get(choice.name) or self._jobs(choice, dataset, rehearsed, run))
                     watched.before = sum(result.seconds for result in results if result.from_cache)
             except Exception as error:  # of whatever kind: what the others learn is worth more, and it is said
-                why = why_unfitted(error)
-                self._leave_out(choice, why, run)
+                self._leave_out(choice, why := why_unfitted(error), run)
                 self._note("left out", expert=choice.name, why=why)
                 continue
             if ahead:  # others were waited for, too
@@ -354,12 +357,10 @@ class Tagger(Method):
             super()._with_labels(labels, first)
 
     def _hide_in_experts(self) -> None:
-        hidden = self.hidden_
-        self.experts_ = {name: expert.hiding(hidden[: len(expert.labels_)]) for name, expert in self.experts_.items()}
+        self.experts_ = {name: one.hiding(self.hidden_[: len(one.labels_)]) for name, one in self.experts_.items()}
 
     def _note(self, what: str, **about: Any) -> None:
-        when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        self.history_ = [*self.history_, {"when": when, "what": what, **about}]
+        self.history_ = [*self.history_, {"when": time.strftime(WHEN, time.gmtime()), "what": what, **about}]
 
     def _state(self) -> State:
         state: State = {

@@ -1,4 +1,5 @@
-"""What looks wrong with data before anything is learned from them: a line each, for the user's eyes."""
+"""What looks wrong with data before anything is learned from them, or measured on them: a line each, for the user's
+eyes."""
 
 from __future__ import annotations
 
@@ -7,9 +8,10 @@ from itertools import combinations
 
 import numpy as np
 
-from everylabel.data.dataset import Dataset
+from everylabel.data.dataset import Dataset, Documents
 from everylabel.data.enough import too_few
 from everylabel.data.overlap import shared_texts
+from everylabel.methods.base import Method
 
 EXAMPLES = 3
 
@@ -24,6 +26,18 @@ def doubts(splits: Mapping[str, Dataset | None], *, blended: bool = True) -> lis
     found += [_empty_labels(name, one) for name, one in there.items()]
     found += [too_few(name, _labelled(one), blended=blended) for name, one in there.items()]
     return [doubt for doubt in dict.fromkeys(found) if doubt]
+
+
+def learned_before(model: Method, documents: Documents) -> str:
+    """Of documents that something is measured or chosen on; "" of methods that do not know what they were fitted on."""
+    training = getattr(model.model_, "training_", None)
+    n = 0 if training is None else training.n_among(documents)
+    if not n:
+        return ""
+    return (
+        f"warning: the model has learned from {n:,} of these {len(documents):,} documents: what is measured or chosen "
+        "on them is too good; take others (a tagger learns from dev, too, unless it is fitted with --set refit=false)"
+    )
 
 
 def _shared(name: str, one: Dataset, other_name: str, other: Dataset) -> str:

@@ -19,6 +19,7 @@ from everylabel.metrics.reliability import K, Reliability, by_seen
 from everylabel.metrics.scores import Scores
 from everylabel.run import QUIET, Run
 from everylabel.types import Csr, LongArray, Ranking
+from everylabel.workflow.doubts import learned_before
 
 METRIC_DEPTH = 100  # ranks: R@100 is the deepest metric
 BATCH = 1000
@@ -85,6 +86,8 @@ def evaluate(model: Method, data: Dataset, *, protocol: Protocol = USUAL, run: R
     """Rank the data's documents and compare with its pairs. Labels are matched by their ids, not their order."""
     model = model.model_  # one state of it, whoever changes it meanwhile
     truth = match_labels(model.labels_, model.counts_, data)
+    if doubt := learned_before(model, data.documents):
+        run.say(doubt)
     return evaluate_part(model, model, data, truth, protocol=protocol, run=run)
 
 

@@ -11,6 +11,7 @@ from everylabel.data.dataset import Dataset
 from everylabel.methods.base import Method
 from everylabel.metrics.annif import LIMITS, CutScore, best_cuts, table_of_cuts
 from everylabel.run import QUIET, Run
+from everylabel.workflow.doubts import learned_before
 from everylabel.workflow.evaluate import MatchedTruth, match_labels, rank_all
 
 
@@ -27,6 +28,8 @@ def optimize(model: Method, data: Dataset, *, run: Run = QUIET) -> Optimized:
     """On these documents. Labels that the model does not know are left out, as by Annif."""
     model = model.model_
     truth = match_labels(model.labels_, model.counts_, data)
+    if doubt := learned_before(model, data.documents):
+        run.say(doubt)
     ranking = rank_all(model, data, min(max(LIMITS), len(model.labels_)), run=run)
     rows = table_of_cuts(ranking, truth.pairs[:, : len(model.labels_)])
     return Optimized(rows, best_cuts(rows), len(data), truth)
