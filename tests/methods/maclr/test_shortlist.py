@@ -16,12 +16,14 @@ from tests.contract.cases import SMALL, with_model
 import everylabel
 from everylabel.data.dataset import Dataset, Label, LabelSet
 from everylabel.encoders.base import EncoderConfig
+from everylabel.methods.facts import Facts
 from everylabel.methods.maclr import hybrid as module
 from everylabel.methods.maclr.hybrid import Hybrid
 from everylabel.methods.maclr.kernels import cosines_among
 from everylabel.methods.maclr.shortlist import LabelRows, Shortlisted, in_bytes, together
 from everylabel.methods.readings import MEANING, TRANSFORMER, WORDS
 from everylabel.methods.tower import Tower
+from everylabel.tagger.plan import choose_plan
 from everylabel.text.views import Views
 from everylabel.types import Ranking
 from everylabel.vectors import unit_rows
@@ -225,3 +227,26 @@ def test_what_a_fit_cannot_leave_is_refused(damaged: dict[str, Any], tiny: str) 
     Shortlisted(tower, rows).check(2)
     with pytest.raises(ValueError, match=r"vectors|scales|places|texts of labels"):
         Shortlisted(tower, rows._replace(**damaged)).check(2)
+
+
+def big(n_labels: int, n_docs: int, words: float) -> Facts:
+    counts = {"n_docs": n_docs, "n_labelled": n_docs, "n_pairs": 2 * n_docs, "n_seen": n_labels // 2, "n_dev": 6_000}
+    return Facts(n_labels=n_labels, words=words, **counts)
+
+
+@pytest.mark.parametrize(
+    ("facts", "budget", "planned"),
+    [
+        (big(41_000, 49_000, 147.0), 23 * 60.0, True),
+        (big(149_000, 100_000, 12.0), 3600.0, True),
+        (big(895_000, 385_000, 10.0), 3600.0, False),
+        (big(895_000, 385_000, 10.0), 4 * 3600.0, True),
+    ],
+)
+def test_a_plan_has_it_as_long_as_the_budget_lasts_however_many_labels_there_are(
+    facts: Facts, budget: float, planned: bool
+) -> None:
+    assert facts.many_labels
+    plan = choose_plan(facts, budget)
+    assert ("hybrid" in plan.names) == planned
+    assert {"tfidf", "knn", "xr-linear", "semantic"} <= set(plan.names)  # nobody waits for it

@@ -23,7 +23,7 @@ import numpy as np
 from everylabel.data.dataset import Dataset, LabelSet
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError
-from everylabel.index.build import IndexKind
+from everylabel.index.build import EXACT_BELOW, IndexKind
 from everylabel.methods.base import Method, State
 from everylabel.methods.facts import MANY_LABELS, Facts, Work, encoder_for
 from everylabel.methods.maclr.maclr import SelfSupervision
@@ -43,6 +43,10 @@ if TYPE_CHECKING:
 
 CANDIDATES = 300  # of each part; a label beyond them has the part's lowest score
 RANK_CONSTANT = 10  # of reciprocal-rank fusion
+WORDS_READ = 50  # of a document by a transformer that reads 64 tokens
+MEAN_SAMPLE = 2_000  # documents whose mean is taken from the others (methods/tower.py)
+MOST_LEARNED = 512_000  # documents that static embeddings learn from in ten passes, in as many steps as there may be
+SECONDS_TO_INDEX = 1.2e-3  # a label, where there are too many for an exact index
 LEAST_READ = 0.3  # weight of an encoder that reads next to nothing of a long document
 
 
@@ -54,9 +58,10 @@ class Hybrid(Method):
         TEXTS_ONLY,
         why="label texts matched by words, by meaning and by a transformer",
         needs_torch=True,
-        seconds=(1.6e-2, 0.0),
+        seconds=(4e-3, 2.4e-4),
         worth=50,
         worth_alone=10,
+        most_of_budget=0.25,
         weighs_words=True,
         reads_sentences=50,
     )
@@ -72,8 +77,17 @@ class Hybrid(Method):
 
     @classmethod
     def cost(cls, facts: Facts) -> Work:
-        by_transformer = 2e-3 * facts.n_labels + 8e-3 * min(facts.n_docs, 5_000)
-        return Work(reading=10 + 1e-6 * facts.all_words, training=5e-6 * facts.all_words + by_transformer)
+        """A label has one to three short texts; a graph of static vectors takes longer than reading these."""
+        by_transformer = 8e-4 * facts.n_labels + 4e-3 * min(facts.n_docs, MEAN_SAMPLE)
+        learning = 3.5e-4 * min(facts.n_docs, MOST_LEARNED) + 4.4e-6 * facts.all_words
+        indexing = SECONDS_TO_INDEX * facts.n_labels if facts.n_labels >= EXACT_BELOW else 0.0
+        return Work(reading=10 + 1e-6 * facts.all_words + indexing, training=learning + by_transformer)
+
+    @classmethod
+    def seconds_per_document(cls, facts: Facts) -> float:
+        """The transformer reads the first words of a document."""
+        least, each_word = cls.traits.seconds
+        return least + each_word * min(facts.words, WORDS_READ)
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:
