@@ -2,9 +2,10 @@
 
 wordnet-reverse: 148,897 labels; `hybrid` without its transformer, with it on the shortlist of words and static
 embeddings, and with it on all labels, by vectors in float32. nDCG@5 and R@100 on 1,000 documents of dev; what each
-part takes of a processor. Then what `hybrid` adds to others: a logistic regression on the reciprocal ranks of tfidf,
-knn, xr-linear and semantic, with `hybrid` and without, learned on one half of these documents and measured on the
-other. `--model`: a folder where `hybrid` is, or is put once it is fitted.
+part takes of a processor, and how many label texts a second of it the transformer encodes. Then what `hybrid` adds to
+others: a logistic regression on the reciprocal ranks of tfidf, knn, xr-linear and semantic, with `hybrid` and without,
+learned on one half of these documents and measured on the other. `--model`: a folder where `hybrid` is, or is put once
+it is fitted.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from __future__ import annotations
 import resource
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,6 +25,7 @@ import everylabel
 from benchmarks.record import write_result
 from benchmarks.run.command import data_folder, data_parser
 from everylabel.data import Dataset
+from everylabel.encoders.build import load_encoder
 from everylabel.methods.facts import Facts
 from everylabel.methods.maclr.hybrid import Hybrid, combined
 from everylabel.methods.maclr.shortlist import Shortlisted
@@ -37,13 +41,15 @@ NAME, COMMAND = "hybrid-shortlist", "python -m benchmarks.run.hybrid_shortlist"
 DATA, DEPTH = "wordnet-reverse", 600
 OTHERS = ("tfidf", "knn", "xr-linear", "semantic")
 BLENDED = 100  # ranks of each expert
+ENCODED, ALONE = 2_000, 50  # label texts, and documents that are ranked one by one
 R = TypeVar("R")
 
 
 def timed(work: Callable[[], R]) -> tuple[R, float]:
     """With its seconds of a processor."""
     first = time.process_time()
-    return work(), round(time.process_time() - first, 3)
+    found = work()
+    return found, round(time.process_time() - first, 6)
 
 
 def quality(found: Ranking, dev: Dataset, train: Dataset) -> dict[str, float]:
@@ -54,6 +60,17 @@ def quality(found: Ranking, dev: Dataset, train: Dataset) -> dict[str, float]:
 def fitted(name: str, train: Dataset, dev: Dataset) -> Any:
     facts = Facts.of(train, dev)
     return everylabel.method(name, **method_class(name).settings_for(facts)).fit(train).model_
+
+
+def label_texts_a_second(model: Hybrid) -> dict[str, int]:
+    """By int8 and by float32; of a processor."""
+    names = [model.labels_[i].name for i in range(0, len(model.labels_), len(model.labels_) // ENCODED)]
+    found = {}
+    for kind, onnx in (("int8", True), ("float32", False)):
+        encoder = load_encoder(replace(model.encoder, onnx=onnx, cache=False))
+        encoder.encode(names[:10])
+        found[kind] = round(len(names) / timed(partial(encoder.encode, names))[1])
+    return found
 
 
 def parts_of(model: Hybrid, train: Dataset, dev: Dataset) -> dict[str, Any]:
@@ -72,6 +89,8 @@ def parts_of(model: Hybrid, train: Dataset, dev: Dataset) -> dict[str, Any]:
         lambda: Tower(short.encoder, short.tower.mean).index_labels(model.labels_, "exact")
     )
     every, result["seconds"]["all labels"] = timed(lambda: tower.rank(views, DEPTH))
+    alone = [timed(partial(model.rank, [text], DEPTH))[1] for text in dev.documents.full_texts[:ALONE]]
+    result["milliseconds of one document"] = round(1000 * float(np.median(alone)), 1)
     own = [2 * model.dense_weight * model._read(views, short.encoder), np.full(n, 2 * model.learned_weight, np.float32)]
     rankings = {
         "without": combined(words, [meaning], own[1:], DEPTH),
@@ -136,7 +155,7 @@ def main() -> None:
         if options.model is not None:
             hybrid.save(options.model)
     assert isinstance(hybrid, Hybrid)
-    result |= parts_of(hybrid, train, dev)
+    result |= parts_of(hybrid, train, dev) | {"label texts a second": label_texts_a_second(hybrid)}
     print(result, flush=True)
     rankings = [fitted(name, train, dev).rank(dev.documents, BLENDED) for name in OTHERS]
     result["others"] = {name: quality(found, dev, train) for name, found in zip(OTHERS, rankings, strict=True)}
