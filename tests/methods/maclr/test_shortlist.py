@@ -230,7 +230,13 @@ def test_what_a_fit_cannot_leave_is_refused(damaged: dict[str, Any], tiny: str) 
 
 
 def big(n_labels: int, n_docs: int, words: float) -> Facts:
-    counts = {"n_docs": n_docs, "n_labelled": n_docs, "n_pairs": 2 * n_docs, "n_seen": n_labels // 2, "n_dev": 6_000}
+    counts: dict[str, Any] = {
+        "n_docs": n_docs,
+        "n_labelled": n_docs,
+        "n_pairs": 2 * n_docs,
+        "n_seen": n_labels // 2,
+        "n_dev": 6_000,
+    }
     return Facts(n_labels=n_labels, words=words, **counts)
 
 
