@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.record import read_results
+from benchmarks.record import read_result, read_results
 from benchmarks.tables.markdown import Page, conditions, percent, section, table
 
 KINDS = ("exact", "ann-i8", "ann-f16")
@@ -55,12 +55,39 @@ def index_section() -> str:
     return section("Label index", table(columns, rows), about, notes, *map(conditions, records))
 
 
+def hybrid_section() -> str:
+    record = read_result("hybrid-shortlist")
+    if record is None:
+        return ""
+    shown = {
+        "`hybrid` without its transformer": record["without"],
+        "`hybrid`, its transformer on a shortlist": record["shortlist"],
+        "`hybrid`, its transformer on all labels": record["all labels"],
+        "`tfidf`, `knn`, `xr-linear` and `semantic` blended": record["blend"]["without"],
+        "the same and `hybrid`": record["blend"]["with"],
+    }
+    rows = [[name, *(percent(scores[key]) for key in ("nDCG@5", "R@100"))] for name, scores in shown.items()]
+    more = {key: percent(record["difference"][key]) for key in ("difference", "low", "high")}
+    spent = {name: 1000 * own / record["documents"] for name, own in record["seconds"].items()}
+    texts = record["label texts a second"]
+    notes = (
+        f"{record['data']}, {record['documents']:,} documents of dev. A shortlist has "
+        f"{record['labels of a shortlist']:.0f} labels; of the best ten {percent(record['same best 10'])} % are those "
+        f"of scoring all. With `hybrid` the blend has {more['difference']} points of nDCG@5 more ({more['low']} to "
+        f"{more['high']}). Milliseconds of a processor a document, of many at once: "
+        f"{', '.join(f'{name} {own:.1f}' for name, own in spent.items())}; of one alone, without the last two, "
+        f"{record['milliseconds of one document']:.0f}. Label texts that the transformer encodes in a second of a "
+        f"processor: {texts['int8']:,} with int8 weights, {texts['float32']:,} with float32."
+    )
+    return section("A transformer on a shortlist", table(["", "nDCG@5", "R@100"], rows), notes, conditions(record))
+
+
 PAGE = Page(
     module="many_labels",
     title="Many labels",
     about="What 148,897 labels cost, and the index of a million label vectors.",
-    runs=("scale", "label_index"),
-    sections=(scale_section, index_section),
+    runs=("scale", "label_index", "hybrid_shortlist"),
+    sections=(scale_section, index_section, hybrid_section),
 )
 
 if __name__ == "__main__":

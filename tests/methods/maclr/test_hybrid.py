@@ -157,7 +157,7 @@ def test_an_encoder_counts_less_where_it_reads_the_beginning_only(tiny_folder: P
     encoder = EncoderConfig(kind=str(tiny_folder), max_tokens=8, cache=False)
     hybrid = two_parts(encoder).fit(Dataset(Documents.of(TEXTS), LABELS))
     assert hybrid.tower_ is not None
-    read = hybrid._read(Views.of(["law", "law " * 10, "law " * 1000]), hybrid.tower_)
+    read = hybrid._read(Views.of(["law", "law " * 10, "law " * 1000]), hybrid.tower_.encoder)
     assert read[0] == 1
     assert 1 > read[1] > read[2] == pytest.approx(LEAST_READ, abs=0.01)
 
@@ -165,7 +165,7 @@ def test_an_encoder_counts_less_where_it_reads_the_beginning_only(tiny_folder: P
 def test_an_encoder_that_reads_all_counts_in_full(static: EncoderConfig) -> None:
     hybrid = two_parts(static).fit(Dataset(Documents.of(TEXTS), LABELS))
     assert hybrid.tower_ is not None
-    assert hybrid._read(Views.of(["law", "law " * 1000]), hybrid.tower_).tolist() == [1, 1]
+    assert hybrid._read(Views.of(["law", "law " * 1000]), hybrid.tower_.encoder).tolist() == [1, 1]
 
 
 def test_labels_beyond_the_candidates_can_be_asked_for(static: EncoderConfig, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,11 @@ reads a document's beginning. Static embeddings read all of it, and have learned
 (RTS, maclr.py; as pretrained where there are no documents). The score is the sum of the three cosines with weights:
 `dense_weight` for a document that the transformer reads whole, less for one of which it reads the beginning only.
 Ranks instead of scores (reciprocal-rank fusion) are worse on every data set tried.
-Cost of fitting: RTS, 10 passes over the documents; of a document: that of the parts, the transformer's is the largest.
+
+Of more than 20,000 labels the transformer scores those alone that words or static embeddings find, by vectors of a byte
+a dimension (shortlist.py): what neither of them has among its 300 best is not ranked.
+Cost of fitting: RTS, 10 passes over the documents, and one encoding of the label texts by both encoders; of a document:
+that of the parts, the transformer's reading of it is the largest.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ import numpy as np
 from everylabel.data.dataset import Dataset, LabelSet
 from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError
-from everylabel.index.build import IndexKind
+from everylabel.index.build import EXACT_BELOW, IndexKind
 from everylabel.methods.base import Method, State
 from everylabel.methods.facts import MANY_LABELS, Facts, Work, encoder_for
 from everylabel.methods.maclr.maclr import SelfSupervision
@@ -33,10 +37,16 @@ from everylabel.train.batches import TOKENS_PER_WORD
 from everylabel.types import FloatArray, LongArray, Ranking
 
 if TYPE_CHECKING:
+    from everylabel.encoders.base import Encoder
+    from everylabel.methods.maclr.shortlist import Shortlisted
     from everylabel.methods.tower import Tower
 
 CANDIDATES = 300  # of each part; a label beyond them has the part's lowest score
 RANK_CONSTANT = 10  # of reciprocal-rank fusion
+WORDS_READ = 50  # of a document by a transformer that reads 64 tokens
+MEAN_SAMPLE = 2_000  # documents whose mean is taken from the others (methods/tower.py)
+MOST_LEARNED = 512_000  # documents that static embeddings learn from in ten passes, in as many steps as there may be
+SECONDS_TO_INDEX = 1.2e-3  # a label, where there are too many for an exact index
 LEAST_READ = 0.3  # weight of an encoder that reads next to nothing of a long document
 
 
@@ -48,10 +58,10 @@ class Hybrid(Method):
         TEXTS_ONLY,
         why="label texts matched by words, by meaning and by a transformer",
         needs_torch=True,
-        seconds=(1.6e-2, 0.0),
+        seconds=(4e-3, 2.4e-4),
         worth=50,
         worth_alone=10,
-        most_labels=MANY_LABELS,
+        most_of_budget=0.25,
         weighs_words=True,
         reads_sentences=50,
     )
@@ -67,8 +77,17 @@ class Hybrid(Method):
 
     @classmethod
     def cost(cls, facts: Facts) -> Work:
-        by_transformer = 2e-3 * facts.n_labels + 8e-3 * min(facts.n_docs, 5_000)
-        return Work(reading=10 + 1e-6 * facts.all_words, training=5e-6 * facts.all_words + by_transformer)
+        """A label has one to three short texts; a graph of static vectors takes longer than reading these."""
+        by_transformer = 8e-4 * facts.n_labels + 4e-3 * min(facts.n_docs, MEAN_SAMPLE)
+        learning = 3.5e-4 * min(facts.n_docs, MOST_LEARNED) + 4.4e-6 * facts.all_words
+        indexing = SECONDS_TO_INDEX * facts.n_labels if facts.n_labels >= EXACT_BELOW else 0.0
+        return Work(reading=10 + 1e-6 * facts.all_words + indexing, training=learning + by_transformer)
+
+    @classmethod
+    def seconds_per_document(cls, facts: Facts) -> float:
+        """The transformer reads the first words of a document."""
+        least, each_word = cls.traits.seconds
+        return least + each_word * min(facts.words, WORDS_READ)
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:
@@ -91,15 +110,19 @@ class Hybrid(Method):
 
     def _fit(self, dataset: Dataset, run: Run) -> None:
         from everylabel.methods.maclr.selfsup import learned_tower
+        from everylabel.methods.maclr.shortlist import Shortlisted
         from everylabel.methods.tower import Tower
 
         views, labels = Views.in_run(dataset.documents, run), dataset.labels
         self.matcher_ = LabelMatcher(self.match).fit(views, labels, run)
-        self.tower_: Tower | None = None
+        self.tower_: Tower | Shortlisted | None = None
         self.learned_: Tower | None = None
         if self.dense_weight > 0:
             tower = Tower.load(self.encoder, views, labels, self.random_state, center=True, run=run)
-            self.tower_ = tower.index_labels(labels, self.index)
+            if len(labels) > MANY_LABELS and self.learned_weight > 0:  # by words alone a shortlist misses too many
+                self.tower_ = Shortlisted.of(tower, labels, run)
+            else:
+                self.tower_ = tower.index_labels(labels, self.index)
         if self.learned_weight > 0:
             learned = replace(self.learned, trainable=len(views) > 0)
             tower = learned_tower(learned, self.learn, dataset.without_pairs(), self.random_state, run=run)
@@ -112,13 +135,17 @@ class Hybrid(Method):
 
     def readings(self, views: Views, k: int) -> dict[str, Ranking]:
         """What each part says of the labels: so many of them that those of all together are among them."""
+        from everylabel.methods.tower import Tower
+
         k = min(max(k, CANDIDATES), len(self.labels_))
         found = {WORDS: self.matcher_.rank(views, k)}
-        if self.tower_ is not None:
-            found[TRANSFORMER] = self.tower_.rank(views, k)
         if self.learned_ is not None:
             found[MEANING] = self.learned_.rank(views, k)
-        return found
+        if isinstance(self.tower_, Tower):
+            found[TRANSFORMER] = self.tower_.rank(views, k)
+        elif self.tower_ is not None:
+            found[TRANSFORMER] = self.tower_.rank(views, list(found.values()))
+        return {part: found[part] for part in self.parts}
 
     def shares(self, views: Views, documents: LongArray, labels: LongArray) -> FloatArray:
         return self.matcher_.shares(views, documents, labels)
@@ -130,7 +157,7 @@ class Hybrid(Method):
         words, vectors = readings[WORDS], [found for part, found in readings.items() if part != WORDS]
         weights = []
         if self.tower_ is not None:
-            weights.append(self.dense_weight * self._read(views, self.tower_))
+            weights.append(self.dense_weight * self._read(views, self.tower_.encoder))
         if self.learned_ is not None:
             weights.append(np.full(len(views), self.learned_weight, np.float32))
         if not vectors:
@@ -148,16 +175,17 @@ class Hybrid(Method):
 
     def _with_labels(self, labels: LabelSet, first: int) -> None:
         self.matcher_ = self.matcher_.with_labels(labels, self.n_fitted_)
-        self.tower_, self.learned_ = (
-            None if tower is None else tower.with_labels(labels, first) for tower in (self.tower_, self.learned_)
-        )
+        if self.tower_ is not None:
+            self.tower_ = self.tower_.with_labels(labels, first)
+        if self.learned_ is not None:
+            self.learned_ = self.learned_.with_labels(labels, first)
 
-    def _read(self, views: Views, tower: Tower) -> FloatArray:
+    def _read(self, views: Views, encoder: Encoder) -> FloatArray:
         """How much an encoder's word counts: by the share of the document that it reads."""
-        if tower.encoder.config.kind == "static":
+        if encoder.config.kind == "static":
             return np.ones(len(views), np.float32)
-        tokenizer = tower.encoder.tokenizer
-        limit = (tower.encoder.limit or 0) + len(tokenizer.prefix) + len(tokenizer.suffix)
+        tokenizer = encoder.tokenizer
+        limit = (encoder.limit or 0) + len(tokenizer.prefix) + len(tokenizer.suffix)
         n_tokens = TOKENS_PER_WORD * np.array([n_words_of(text) for text in views.full_texts], np.float32)
         return np.asarray(LEAST_READ + (1 - LEAST_READ) * np.minimum(1, limit / n_tokens), np.float32)
 
@@ -169,10 +197,14 @@ class Hybrid(Method):
         return state
 
     def _restore(self, state: State) -> None:
+        from everylabel.methods.maclr.shortlist import Shortlisted
         from everylabel.methods.tower import Tower
 
         self.matcher_ = LabelMatcher(self.match).restore("match", state)
-        self.tower_ = Tower.restore(self.encoder, "tower", state) if self.dense_weight > 0 else None
+        self.tower_ = None
+        if self.dense_weight > 0:
+            kind = Shortlisted if Shortlisted.is_in("tower", state) else Tower
+            self.tower_ = kind.restore(self.encoder, "tower", state)
         self.learned_ = Tower.restore(self.learned, "learned", state) if self.learned_weight > 0 else None
 
     def _check_contents(self, n_labels: int) -> None:
