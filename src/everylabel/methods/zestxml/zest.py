@@ -41,6 +41,7 @@ from everylabel.methods.zestxml.bounds import (
     MOST_ENTRIES,
     MOST_FEATURES_OF_A_WORD,
     MOST_LABEL_WORDS,
+    MOST_PAIRS,
     MOST_TRUE_LABELS,
     MOST_WORDS_OF_A_LABEL,
     sampled_documents,
@@ -90,7 +91,6 @@ class ZestXml(Method):
         why="words of documents that go with words of labels",
         on_one_core=1.36,
         worth=60,
-        most_labels=MANY_LABELS,
         reads_sentences=60,
     )
 
@@ -103,12 +103,19 @@ class ZestXml(Method):
     def cost(cls, facts: Facts) -> Work:
         """By the pairs that are learned from, and the labels where there are many; words of documents that are not
         learned from are read, too. Labels: from 20,000 documents of wordnet-reverse."""
-        n_pairs = facts.n_pairs * min(1.0, MOST_DOCUMENTS / max(facts.n_labelled, 1))
+        n_pairs = min(facts.n_pairs, MOST_PAIRS)
         n_read = facts.n_labels if facts.many_labels else 0
         beyond = 1e-5 * facts.read_words if facts.n_labelled > MOST_DOCUMENTS else 0.0
         return Work(
             reading=8e-5 * n_read + beyond, solving=n_pairs * (2e-4 + 1.3e-6 * min(facts.words, 1_000)) + 1e-4 * n_read
         )
+
+    @classmethod
+    def memory(cls, facts: Facts) -> float:
+        """The words of the documents, some times over, and the table: 200 entries of 8 bytes and
+        their squares for each seen label and label word, at most `MOST_ENTRIES` of many labels."""
+        entries = min(200.0 * (facts.n_seen + facts.n_labels), MOST_ENTRIES)
+        return 4e8 + 80 * facts.read_words + 24 * entries + 2_000 * facts.n_labels
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:
