@@ -33,6 +33,7 @@ LEAST_NAMED = 0.1  # of the labels that have a word in their texts: fewer, and t
 LEAST_TRAINED = 38_400  # documents that an encoder sees in a fit, however few there are: 150 batches
 # "Q42" and "D012345" are none; of many scripts a letter is, and an emoji
 WORD_LIKE = re.compile(r"[^\W\d_]{3}|[^\W\d_\x00-\x7f]|[\u2600-\u27bf\U0001f000-\U0001faff]")
+MOST_KEPT = 300  # words of a text that are different ones, for what memory they take
 CORES = 2  # of the machine of `Work`
 PIECES_OF_A_WORD = 5  # features of a word with its pieces, beside one: what classifiers take longer
 PER_CORE = 0.8  # the power of the number of cores by which work on all of them gets faster
@@ -113,6 +114,11 @@ class Facts:
     def read_words(self) -> float:
         """With the pieces of words, where the language asks for them."""
         return self.all_words * (PIECES_OF_A_WORD if pieces_of(self.language) else 1)
+
+    @property
+    def kept_words(self) -> float:
+        """As `read_words`, of which a long text repeats most: what is counted of them is less."""
+        return self.read_words * min(1.0, MOST_KEPT / max(self.words, 1))
 
     def trained_on(self, epochs: int) -> int:
         """Documents that an encoder sees in so many passes; of few documents it makes more."""

@@ -126,8 +126,8 @@ class Described:
     def memory(cls, facts: Facts) -> float:
         """Bytes that one fit takes at its peak, beside the data: a fifth more than was measured, or more. This is for
         encoders that read documents and label texts, and for what only counts words."""
-        of_encoder = 6e8 + 4_000 * facts.n_labels if cls.traits.needs_torch else 0.0
-        return 2e8 + 35 * facts.all_words + 1_500 * facts.n_labels + of_encoder
+        of_encoder = 7e8 + 4_000 * facts.n_labels if cls.traits.needs_torch else 0.0
+        return 2e8 + 60 * facts.kept_words + 1_500 * facts.n_labels + of_encoder
 
     @classmethod
     def seconds_per_document(cls, facts: Facts) -> float:

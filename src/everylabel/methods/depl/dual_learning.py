@@ -80,7 +80,7 @@ class DualLearner:
         with_head: bool = True,
     ) -> None:
         self.dual, self.pairs, self.seed, self.run, self.static, self.device = dual, pairs, seed, run, static, device
-        self.head = linear(dual.dim, pairs.n_seen if with_head else 0)
+        self.head = linear(dual.dim, pairs.n_seen if with_head else 1)  # a row that nothing is done with
         share = np.asarray(pairs.truth.sum(axis=0)).ravel()[: self.head.out_features] / (pairs.truth.shape[0] + 1)
         with torch.no_grad():  # a head that knows nothing says how frequent a label is
             self.head.bias.copy_(torch.from_numpy(np.log(share / (1 - share))))
