@@ -395,6 +395,32 @@ def test_more_memory_and_more_time_never_lose_worth(
         assert first is None or plans[1][first] or ORDER[first] in instead
 
 
+CHEAP = {"tfidf", "knn", "xr-linear", "semantic"}
+IN_TIME: list[tuple[str, float, float, set[str], set[str]]] = [  # minutes and GB; who is there, and who is not
+    ("4 k", 15, 16, CHEAP | {"zestxml"}, {"svm", "depl"}),
+    ("4 k", 60, 16, CHEAP - {"xr-linear"} | {"svm", "zestxml", "of-de", "xml0"}, {"depl"}),
+    ("41 k", 15, 16, CHEAP | {"zestxml"}, {"svm"}),
+    ("41 k", 60, 16, CHEAP | {"zestxml", "of-de", "xml0"}, {"svm"}),
+    ("149 k", 15, 16, CHEAP | {"zestxml"}, {"svm", "depl"}),
+    ("149 k", 60, 8, CHEAP | {"zestxml", "of-de", "xml0"}, {"svm", "depl"}),
+    ("895 k", 15, 16, CHEAP, {"svm", "depl"}),
+    ("895 k", 60, 16, CHEAP | {"zestxml"}, {"svm", "depl"}),
+    ("895 k", 60, 4, {"tfidf", "knn"}, {"svm", "xr-linear", "zestxml", "depl"}),
+]
+
+
+@pytest.mark.parametrize(("size", "minutes", "memory", "there", "gone"), IN_TIME)
+def test_experts_of_data_of_these_sizes(
+    size: str, minutes: float, memory: float, there: set[str], gone: set[str]
+) -> None:
+    """By what they cost, and by nothing else."""
+    plan = choose_plan(facts(**SIZES[size], memory=memory * GB), 60 * minutes)
+    assert there <= set(plan.names)
+    assert not gone & set(plan.names)
+    assert plan.seconds <= 60 * minutes
+    assert plan.memory <= memory * GB
+
+
 def test_what_does_not_fit_is_left_out_and_it_is_said_why() -> None:
     own = facts(**SIZES["149 k"], memory=8.0 * GB)
     large = choose_plan(own, DAY)

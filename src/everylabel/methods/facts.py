@@ -113,12 +113,17 @@ class Facts:
     @property
     def read_words(self) -> float:
         """With the pieces of words, where the language asks for them."""
-        return self.all_words * (PIECES_OF_A_WORD if pieces_of(self.language) else 1)
+        return self.all_words * self.pieces
+
+    @property
+    def pieces(self) -> int:
+        """Features of a word."""
+        return PIECES_OF_A_WORD if pieces_of(self.language) else 1
 
     @property
     def kept_words(self) -> float:
-        """As `read_words`, of which a long text repeats most: what is counted of them is less."""
-        return self.read_words * min(1.0, MOST_KEPT / max(self.words, 1))
+        """Different ones of each document: a long one repeats most of its words."""
+        return self.n_docs * min(max(self.words, 1.0), MOST_KEPT)
 
     def trained_on(self, epochs: int) -> int:
         """Documents that an encoder sees in so many passes; of few documents it makes more."""

@@ -126,8 +126,9 @@ class Described:
     def memory(cls, facts: Facts) -> float:
         """Bytes that one fit takes at its peak, beside the data: a fifth more than was measured, or more. This is for
         encoders that read documents and label texts, and for what only counts words."""
-        of_encoder = 7e8 + 4_000 * facts.n_labels if cls.traits.needs_torch else 0.0
-        return 2e8 + 60 * facts.kept_words + 1_500 * facts.n_labels + of_encoder
+        if cls.traits.needs_torch:
+            return 9e8 + 60 * facts.kept_words + 5_500 * facts.n_labels
+        return 2e8 + 60 * facts.pieces * facts.kept_words + 1_500 * facts.n_labels
 
     @classmethod
     def seconds_per_document(cls, facts: Facts) -> float:

@@ -213,7 +213,7 @@ class Depl(Classifier):
 
     @classmethod
     def memory(cls, facts: Facts) -> float:
-        return super().memory(facts) + 10_000 * facts.n_seen  # and the classifiers that keywords come from
+        return super().memory(facts) + 5_000 * facts.n_labels + 12_000 * facts.n_seen  # classifiers, for keywords
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:

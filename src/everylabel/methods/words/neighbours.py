@@ -44,7 +44,7 @@ class NearestNeighbours(Method):
     @classmethod
     def memory(cls, facts: Facts) -> float:
         """The words of the documents, also as lists of documents by word."""
-        return 2e8 + 60 * facts.kept_words + 24 * facts.n_pairs
+        return 2e8 + 60 * facts.pieces * facts.kept_words + 24 * facts.n_pairs
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:
