@@ -77,7 +77,7 @@ def measure(row: str, folder: Path) -> None:
         "gb_before": round(before, 2),
         "gb_more_at_the_peak": round(peak - before, 2),
         "gb_of_the_model": round(size_of(expert.state()) / 2**30, 2),
-        "planned_gb": round(cls.memory(facts) / 2**30, 2),
+        "planned_gb": round(cls.fit_memory(facts) / 2**30, 2),
         "scores": {name: round(100 * scores[name], 1) for name in SCORES if name in scores},
     }
     rows = (read_result(RESULT) or {"rows": {}})["rows"] | {row: found}

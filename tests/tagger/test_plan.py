@@ -356,7 +356,7 @@ def test_costs_never_fall_where_there_is_more(values: dict[str, Any], seen: floa
         "unseen": replace(own, n_labels=own.n_labels + n_more),
     }[name]
     for expert in map(method_class, ORDER):
-        assert expert.memory(more) >= expert.memory(own) > 0, expert.name
+        assert expert.fit_memory(more) >= expert.fit_memory(own) > 0, expert.name
         if own.many_labels == more.many_labels:  # with many labels some of them are read in another way, and faster
             assert expert.cost(more).seconds(more) >= expert.cost(own).seconds(own), expert.name
 
@@ -374,7 +374,7 @@ def test_more_memory_and_more_time_never_lose_worth(
     """What is planned fits, in any order of the fits. Of two plans the one with more has the first expert, in the order
     of their worth, that one of them has and the other one has not."""
     own = facts(**values, n_seen=1 + int(seen * (values["n_labels"] - 1)))
-    least = min(method_class(name).memory(own) for name in ORDER if not method_class(name).unfit(own))
+    least = min(method_class(name).fit_memory(own) for name in ORDER if not method_class(name).unfit(own))
     plans = []
     for memory, budget in zip(sorted(memories), sorted(budgets), strict=True):
         if memory < least:
@@ -447,7 +447,7 @@ def test_jobs_that_run_side_by_side_count_together() -> None:
     for name, memory in found.items():
         method = method_class(name)
         at_once = 2 if method.traits.on_one_core < 2 and not method.traits.label_by_label else 1
-        assert memory == pytest.approx(at_once * method.memory(own), rel=1e-6)
+        assert memory == pytest.approx(at_once * method.fit_memory(own), rel=1e-6)
     assert {2 if method_class(name).traits.on_one_core < 2 else 1 for name in found} == {1, 2}
     one_core = {choice.name: choice.memory for choice in choose_plan(replace(own, cores=1), DAY).experts}
     assert all(one_core[name] <= memory for name, memory in found.items() if name in one_core)

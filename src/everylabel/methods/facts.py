@@ -103,8 +103,8 @@ class Facts:
         if machines is None:
             return self
         gpu = machines.gpu and self.torch
-        there = {"cores": machines.cores, "gpu": gpu, "at_once": machines.at_once, "memory": machines.memory}
-        return replace(self, **there, machines=machines.about)
+        here = replace(self, cores=machines.cores, gpu=gpu, memory=machines.memory)
+        return replace(here, at_once=machines.at_once, machines=machines.about)
 
     @property
     def all_words(self) -> float:

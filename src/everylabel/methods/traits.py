@@ -123,7 +123,7 @@ class Described:
         return Work(reading=1e-5 * facts.all_words)
 
     @classmethod
-    def memory(cls, facts: Facts) -> float:
+    def fit_memory(cls, facts: Facts) -> float:
         """Bytes that one fit takes at its peak, beside the data: a fifth more than was measured, or more. This is for
         encoders that read documents and label texts, and for what only counts words."""
         if cls.traits.needs_torch:

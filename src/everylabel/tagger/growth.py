@@ -2,9 +2,9 @@
 
 The order in which they come in does not depend on the budget. It is that of their worth, but that one which takes
 longer than all others together comes after them, since nothing would come in while it is waited for, and that one which
-may only take a part of the time (`most_of_budget`) waits until it does. One that is better than another (`better_than`) and
-takes longer comes in its place later; if it takes no longer, the other is not needed at all. A budget has those that
-come in before the first one for which there is no room.
+may only take a part of the time (`most_of_budget`) waits until it does. One that is better than another (`better_than`)
+and takes longer comes in its place later; if it takes no longer, the other is not needed at all. A budget has those
+that come in before the first one for which there is no room.
 
 Memory is no part of it: an expert that would not fit has its place in the order all the same, and is passed over, so
 that more memory never means fewer experts, either.

@@ -325,7 +325,7 @@ def _memory(method: type[Method], facts: Facts, rehearsal: str) -> float:
     """Bytes at the peak, of as many fits as run at a time: jobs.py."""
     jobs = _fits(method, rehearsal)[1]
     at_once = min(jobs, facts.cores) if method.traits.side_by_side(jobs, facts.cores) else 1
-    return round(at_once * method.memory(facts))
+    return round(at_once * method.fit_memory(facts))
 
 
 def _fits(method: type[Method], rehearsal: str) -> tuple[float, int]:

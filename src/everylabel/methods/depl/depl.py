@@ -212,8 +212,8 @@ class Depl(Classifier):
         return Work(reading=5 + 1e-6 * facts.all_words + 2e-4 * facts.n_labels, solving=solving, training=training)
 
     @classmethod
-    def memory(cls, facts: Facts) -> float:
-        return super().memory(facts) + 5_000 * facts.n_labels + 12_000 * facts.n_seen  # classifiers, for keywords
+    def fit_memory(cls, facts: Facts) -> float:
+        return super().fit_memory(facts) + 5_000 * facts.n_labels + 12_000 * facts.n_seen  # classifiers, for keywords
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:

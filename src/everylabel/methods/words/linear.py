@@ -54,7 +54,7 @@ class Svm(Method):
         return Work(solving=facts.n_seen * (2e-9 * facts.read_words + 6e-7 * facts.n_docs))
 
     @classmethod
-    def memory(cls, facts: Facts) -> float:
+    def fit_memory(cls, facts: Facts) -> float:
         """The words of the documents, and the classifiers' weights, twice while they are put together."""
         return 2e8 + 60 * facts.pieces * facts.kept_words + 12_000 * facts.n_seen
 

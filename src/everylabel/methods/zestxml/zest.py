@@ -110,7 +110,7 @@ class ZestXml(Method):
         return Work(reading=3e-5 * n_read + beyond, solving=learning + 3e-5 * n_read)
 
     @classmethod
-    def memory(cls, facts: Facts) -> float:
+    def fit_memory(cls, facts: Facts) -> float:
         """The words of the documents, some times over, and the table: 24 bytes for each of the entries of seen labels
         and of about as many words of theirs."""
         entries = min(2.0 * cls.entries * facts.n_seen, MOST_ENTRIES)
