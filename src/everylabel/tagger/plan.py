@@ -322,9 +322,10 @@ def cost(method: type[Method], facts: Facts, rehearsal: str) -> float:
 
 
 def _memory(method: type[Method], facts: Facts, rehearsal: str) -> float:
-    """Bytes at the peak, of as many fits as run at a time: jobs.py."""
+    """Bytes at the peak, of as many fits as run at a time in a process: jobs.py. On a cluster each has its own."""
     jobs = _fits(method, rehearsal)[1]
-    at_once = min(jobs, facts.cores) if method.traits.side_by_side(jobs, facts.cores) else 1
+    together = not facts.machines and method.traits.side_by_side(jobs, facts.cores)
+    at_once = min(jobs, facts.cores) if together else 1
     return round(at_once * method.fit_memory(facts))
 
 

@@ -213,7 +213,7 @@ class Depl(Classifier):
 
     @classmethod
     def fit_memory(cls, facts: Facts) -> float:
-        return super().fit_memory(facts) + 5_000 * facts.n_labels + 12_000 * facts.n_seen  # classifiers, for keywords
+        return super().fit_memory(facts) + 6_500 * facts.n_labels + 12_000 * facts.n_seen  # classifiers, for keywords
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:
