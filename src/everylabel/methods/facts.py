@@ -2,6 +2,7 @@
 
 Costs are given as `Work`: seconds of the machine that they were measured on (two cores of an Intel Xeon at 2.80 GHz; on
 eurlex57k, cve-libraries and wordnet-reverse), by what they are spent on, so that another machine is told by its speeds.
+Memory is in bytes at the peak of a fit, beside the data: benchmarks/run/expert_costs.py measures both.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from everylabel.data.dataset import Dataset, LabelSet
 
 FEW_DOCUMENTS = 2_000  # labelled ones, below which encoders learn nothing that words do not say
-MANY_LABELS = 20_000  # from which on one classifier a label against all documents takes too long, and vectors are short
+MANY_LABELS = 20_000  # from which on vectors are short, and shortlists and trees stand for all labels
 MANY_UNSEEN = 0.2  # of the labels: from so many without training documents on, slow readers of label texts are worth it
 LEAST_NAMED = 0.1  # of the labels that have a word in their texts: fewer, and there is nothing to read
 LEAST_TRAINED = 38_400  # documents that an encoder sees in a fit, however few there are: 150 batches
