@@ -114,7 +114,7 @@ class ZestXml(Method):
         """The words of the documents, some times over, and the table: 24 bytes for each of the entries of seen labels
         and of about as many words of theirs."""
         entries = min(2.0 * cls.entries * facts.n_seen, MOST_ENTRIES)
-        return 3e8 + 80 * facts.pieces * facts.kept_words + 24 * entries + 2_000 * facts.n_labels
+        return 3e8 + 90 * facts.pieces * facts.kept_words + 24 * entries + 2_000 * facts.n_labels
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:
