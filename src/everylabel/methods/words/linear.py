@@ -56,7 +56,7 @@ class Svm(Method):
     @classmethod
     def fit_memory(cls, facts: Facts) -> float:
         """The words of the documents, and the classifiers' weights, twice while they are put together."""
-        return 2e8 + 60 * facts.pieces * facts.kept_words + 12_000 * facts.n_seen
+        return 3e8 + 60 * facts.pieces * facts.kept_words + 12_000 * facts.n_seen
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:
