@@ -91,4 +91,4 @@ def test_what_is_said_is_near_what_it_is(n_bytes: float) -> None:
 
 
 def test_said_in_few_digits() -> None:
-    assert [spoken_bytes(n) for n in (1, 60 << 20, 1.2 * GB, 12.4 * GB)] == ["1 MB", "60 MB", "1.2 GB", "12 GB"]
+    assert [spoken_bytes(n) for n in (1, 60 << 20, 1.2 * GB, 12.4 * GB)] == ["1 MB", "60 MB", "1.2 GB", "12.4 GB"]

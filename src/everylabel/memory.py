@@ -37,11 +37,10 @@ def bytes_of(size: str) -> float | None:
 
 
 def spoken_bytes(n_bytes: float) -> str:
-    """ "60 MB", "1.2 GB", "12 GB"; never 0."""
+    """ "60 MB", "1.2 GB", "12 GB", "16.4 GB"; never 0. So exact that what is too much does not look like enough."""
     if n_bytes < 0.995 * UNITS["G"]:
         return f"{max(1, round(n_bytes / UNITS['M'])):,} MB"
-    gb = n_bytes / UNITS["G"]
-    return f"{gb:.1f} GB" if gb < 9.95 else f"{gb:,.0f} GB"
+    return f"{n_bytes / UNITS['G']:,.1f}".removesuffix(".0") + " GB"
 
 
 def _available(root: Path) -> float:

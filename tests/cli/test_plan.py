@@ -40,7 +40,7 @@ def test_a_small_budget_leaves_experts_out(run: Run, sampled: Path) -> None:
 def test_little_memory_leaves_experts_out(run: Run, sampled: Path) -> None:
     lines = run("plan", sampled, "--memory", "1G").stdout.splitlines()
     assert [line for line in lines if line.startswith("  hybrid") and "left out: needs about" in line]
-    assert [line for line in lines if line.endswith("1.0 GB are there")]
+    assert [line for line in lines if line.endswith("1 GB are there")]
     assert [line for line in lines if line.startswith("  memory: about ") and line.endswith("beside the data")]
 
 
