@@ -30,6 +30,7 @@ LAYERS: list[set[str]] = [  # from the bottom; a module may import its own layer
         "vector_kernels",
         "registry",
         "run",
+        "memory",
     },
     {"data", "sample", "text", "encoders", "index", "tree", "linear", "train", "metrics", "machine"},
     {"store"},

@@ -7,6 +7,7 @@ each item; `with run.task("tf-idf", total) as advance: advance(n)` where the uni
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
@@ -43,6 +44,7 @@ class Machines:
     cores: int  # of a job
     gpu: bool
     about: str  # for people
+    memory: float = math.inf  # bytes that a job may take
 
 
 @dataclass(frozen=True)

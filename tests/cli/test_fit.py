@@ -292,6 +292,21 @@ def test_a_fast_tagger(run: Run, data: Path, tmp_path: Path) -> None:
     assert "only the tagger has an accuracy, and the method is 'knn'" in said
 
 
+def test_a_fit_within_a_limit_of_memory(run: Run, data: Path, tmp_path: Path) -> None:
+    chosen = ("--set", 'experts=["tfidf", "knn"]')
+    assert run("fit", data, "--memory", "1G", *chosen, "-o", tmp_path / "model").exit_code == 0
+    found: Any = manifest(tmp_path / "model")["config"]
+    assert found["memory"] == "1G"
+    for arguments, code, message in [
+        (["--memory", "20M"], 4, "no expert fits into 20 MB"),
+        (["--memory", "1G", "--ray", "local"], 2, "a cluster knows the memory of its nodes"),
+    ]:
+        result = run("fit", data, *arguments, "-o", tmp_path / "other")
+        assert result.exit_code == code
+        assert message in " ".join(result.stderr.replace("│", " ").split())
+        assert not (tmp_path / "other").exists()
+
+
 def test_xr_linear_by_its_name(run: Run, data: Path, tmp_path: Path) -> None:
     assert run("fit", data, "--method", "xr-linear", "-o", tmp_path / "model").exit_code == 0
     assert manifest(tmp_path / "model")["method"] == "xr-linear"

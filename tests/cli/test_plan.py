@@ -37,6 +37,13 @@ def test_a_small_budget_leaves_experts_out(run: Run, sampled: Path) -> None:
     assert ["knn", "takes about"] in [[name, why[:11]] for name, why in found["left_out"]]
 
 
+def test_little_memory_leaves_experts_out(run: Run, sampled: Path) -> None:
+    lines = run("plan", sampled, "--memory", "1G").stdout.splitlines()
+    assert [line for line in lines if line.startswith("  hybrid") and "left out: needs about" in line]
+    assert [line for line in lines if line.endswith("1 GB are there")]
+    assert [line for line in lines if line.startswith("  memory: about ") and line.endswith("beside the data")]
+
+
 def test_a_fast_tagger(run: Run, sampled: Path) -> None:
     found = json.loads(run("plan", sampled, "--json", "--accuracy", "fast").stdout)
     assert [expert["name"] for expert in found["experts"]] == ["tfidf", "knn", "svm"]
@@ -67,6 +74,12 @@ def test_without_pairs(run: Run, sampled: Path, tmp_path: Path) -> None:
     ("arguments", "code", "message"),
     [
         (["--budget", "soon"], 4, "budget must be a time such as 90s, 30m, 2h or 1h30m; got 'soon'"),
+        (["--memory", "much"], 4, "memory must be a size such as 8G, 1.5G or 512M; got 'much'"),
+        (
+            ["--memory", "8G", "--set", "method=knn"],
+            2,
+            "only the tagger has a limit of memory, and the method is 'knn'",
+        ),
         (["--set", "method=knn"], 2, "only a tagger has a plan, and the method is 'knn'"),
         (["--accuracy", "quick"], 4, "accuracy must be one of default, fast; got 'quick'"),
         (["--set", "bugdet=5m"], 4, "did you mean budget?"),

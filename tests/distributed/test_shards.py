@@ -123,6 +123,7 @@ def test_what_a_cluster_gives_a_job() -> None:
     assert (cores_of_a_job(of(1, 1)), machines(of(1, 1)).at_once) == (1, 2)
     assert (cores_of_a_job(of(32, 32)), machines(of(32, 32)).at_once) == (8, 8)
     assert (cores_of_a_job(of(0, 4, 6)), machines(of(0, 4, 6)).at_once) == (4, 2)  # a head without cores
+    assert [machines(of(*cores)).memory for cores in [(1, 1), (32, 32), (0, 4, 6)]] == [8e9, 2e9, 8e9]
 
 
 class Sent:

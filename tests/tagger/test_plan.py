@@ -20,6 +20,7 @@ from everylabel.registry import METHODS, method_class
 from everylabel.run import Machines
 from everylabel.tagger.experts import new_expert
 from everylabel.tagger.plan import (
+    KEPT,
     Choice,
     Plan,
     by_worth,
@@ -31,6 +32,7 @@ from everylabel.tagger.plan import (
 )
 
 ORDER = [method.name for method in by_worth()]
+TRAITS = {method.name: method.traits for method in by_worth()}
 DAY = 24 * 3600.0
 MEDIUM: dict[str, Any] = {
     "n_docs": 20_000,
@@ -68,12 +70,12 @@ TABLE: list[tuple[str, dict[str, Any], set[str], dict[str, str], str]] = [
     (
         "many labels",
         {"n_labels": 200_000},
-        {"xr-linear", "knn"},
-        {"svm": "memory"},
+        {"svm", "knn", "zestxml", "depl"},
+        {"xr-linear": "svm is there", "hybrid": "every label"},
         "held out",
     ),
     ("a bag of words", {"texts": False}, {"svm", "knn"}, {"tfidf": "bag of words", "of-de": "bag"}, "held out"),
-    ("bags, many labels", {"texts": False, "n_labels": 10**6}, {"xr-linear", "knn"}, {"semantic": "bag"}, "held out"),
+    ("bags, many labels", {"texts": False, "n_labels": 10**6}, {"svm", "knn"}, {"semantic": "bag"}, "held out"),
     ("labels without texts", {"label_texts": False}, {"svm", "knn"}, {"tfidf": "label texts", "xml0": "t"}, "held out"),
     ("no torch", {"torch": False}, {"tfidf", "knn", "svm"}, {"semantic": "pip install", "xml0": "pip"}, "held out"),
     ("one document", {"n_docs": 1, "n_labels": 1, "n_pairs": 1}, {"tfidf", "knn", "svm"}, {}, "mean"),
@@ -309,6 +311,154 @@ def test_times(text: str, seconds: float | None) -> None:
 def test_no_times(text: str) -> None:
     with pytest.raises(ConfigError, match="budget must be a time such as 90s, 30m, 2h or 1h30m; got"):
         seconds_of(text)
+
+
+# --- memory
+
+
+GB = 1 << 30
+SIZES: dict[str, dict[str, Any]] = {  # as eurlex57k, tibkat-de, wordnet-reverse and wiktionary-translations are
+    "4 k": {"n_docs": 45_000, "n_pairs": 228_000, "n_labels": 4_271, "n_seen": 4_108, "n_dev": 6_000, "words": 715.0},
+    "41 k": {
+        "n_docs": 49_119,
+        "n_pairs": 144_531,
+        "n_labels": 41_218,
+        "n_seen": 24_555,
+        "n_dev": 10_277,
+        "words": 157.0,
+    }
+    | {"language": "de+en"},
+    "149 k": {"n_docs": 100_167, "n_pairs": 175_000, "n_labels": 148_897, "n_seen": 130_188, "n_dev": 5_869}
+    | {"words": 12.0},
+    "895 k": {"n_docs": 384_541, "n_pairs": 1_500_000, "n_labels": 894_625, "n_seen": 650_000, "n_dev": 6_012}
+    | {"words": 9.0},
+}
+ANY_DATA = {
+    "n_docs": st.integers(1, 2_000_000),
+    "n_labels": st.integers(1, 3_000_000),
+    "n_dev": st.sampled_from([0, 1_000]),
+    "words": st.floats(1, 3_000),
+    "language": st.sampled_from(["en", "de"]),
+}
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.fixed_dictionaries(ANY_DATA), st.floats(0, 1), st.data())
+def test_costs_never_fall_where_there_is_more(values: dict[str, Any], seen: float, data: Any) -> None:
+    """More documents, words or pairs, or more labels, with or without documents."""
+    n_seen = int(seen * values["n_labels"])
+    own = facts(**values, n_seen=n_seen, n_pairs=4 * values["n_docs"])
+    n_more = data.draw(st.integers(1, 1_000_000))
+    name = data.draw(st.sampled_from(["documents", "pairs", "seen", "unseen"]))
+    more = {
+        "documents": replace(own, n_docs=own.n_docs + n_more, n_labelled=own.n_labelled + n_more),
+        "pairs": replace(own, n_pairs=own.n_pairs + n_more),
+        "seen": replace(own, n_labels=own.n_labels + n_more, n_seen=own.n_seen + n_more),
+        "unseen": replace(own, n_labels=own.n_labels + n_more),
+    }[name]
+    for expert in map(method_class, ORDER):
+        assert expert.fit_memory(more) >= expert.fit_memory(own) > 0, expert.name
+        if own.many_labels == more.many_labels:  # with many labels some of them are read in another way, and faster
+            assert expert.cost(more).seconds(more) >= expert.cost(own).seconds(own), expert.name
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.fixed_dictionaries(ANY_DATA),
+    st.floats(0, 1),
+    st.tuples(st.floats(2e8, 4e10), st.floats(2e8, 4e10)),
+    st.tuples(st.floats(1, 50_000), st.floats(1, 50_000)),
+)
+def test_more_memory_and_more_time_never_lose_worth(
+    values: dict[str, Any], seen: float, memories: tuple[float, float], budgets: tuple[float, float]
+) -> None:
+    """What is planned fits, in any order of the fits. Of two plans the one with more has the first expert, in the order
+    of their worth, that one of them has and the other one has not."""
+    own = facts(**values, n_seen=1 + int(seen * (values["n_labels"] - 1)))
+    least = min(method_class(name).fit_memory(own) for name in ORDER if not method_class(name).unfit(own))
+    plans = []
+    for memory, budget in zip(sorted(memories), sorted(budgets), strict=True):
+        if memory < least:
+            with pytest.raises(ConfigError, match="no expert fits into"):
+                choose_plan(replace(own, memory=memory), budget)
+            continue
+        plan = choose_plan(replace(own, memory=memory), budget)
+        for last in (*plan.experts, *plan.spare):
+            models = sum(KEPT * choice.memory for choice in plan.experts if choice.name != last.name)
+            assert last.memory + (models if last in plan.experts else 0) <= memory * (1 + 1e-9)
+        assert plan.memory <= memory
+        plans.append([name in plan.names for name in ORDER])
+    if len(plans) == 2:
+        first = next((at for at in range(len(ORDER)) if plans[0][at] != plans[1][at]), None)
+        instead = {
+            one.better_than for name, there in zip(ORDER, plans[1], strict=True) if there for one in [TRAITS[name]]
+        }
+        assert first is None or plans[1][first] or ORDER[first] in instead
+
+
+CHEAP = {"tfidf", "knn", "xr-linear", "semantic"}
+IN_TIME: list[tuple[str, float, float, set[str], set[str]]] = [  # minutes and GB; who is there, and who is not
+    ("4 k", 15, 16, CHEAP | {"zestxml"}, {"svm", "depl"}),
+    ("4 k", 60, 16, CHEAP - {"xr-linear"} | {"svm", "zestxml", "of-de", "xml0"}, {"depl"}),
+    ("41 k", 15, 16, CHEAP | {"zestxml"}, {"svm"}),
+    ("41 k", 60, 16, CHEAP | {"zestxml", "of-de", "xml0"}, {"svm"}),
+    ("149 k", 15, 16, CHEAP | {"zestxml"}, {"svm", "depl"}),
+    ("149 k", 60, 8, CHEAP | {"zestxml", "of-de", "xml0"}, {"svm", "depl"}),
+    ("895 k", 15, 16, CHEAP, {"svm", "depl"}),
+    ("895 k", 60, 16, CHEAP | {"zestxml"}, {"svm", "depl"}),
+    ("895 k", 60, 4, {"tfidf", "knn"}, {"svm", "xr-linear", "zestxml", "depl"}),
+]
+
+
+@pytest.mark.parametrize(("size", "minutes", "memory", "there", "gone"), IN_TIME)
+def test_experts_of_data_of_these_sizes(
+    size: str, minutes: float, memory: float, there: set[str], gone: set[str]
+) -> None:
+    """By what they cost, and by nothing else."""
+    plan = choose_plan(facts(**SIZES[size], memory=memory * GB), 60 * minutes)
+    assert there <= set(plan.names)
+    assert not gone & set(plan.names)
+    assert plan.seconds <= 60 * minutes
+    assert plan.memory <= memory * GB
+
+
+def test_what_does_not_fit_is_left_out_and_it_is_said_why() -> None:
+    own = facts(**SIZES["149 k"], memory=8.0 * GB)
+    large = choose_plan(own, DAY)
+    small = choose_plan(replace(own, memory=0.3 * large.memory), DAY)
+    gone = set(large.names) - set(small.names)
+    assert gone
+    assert set(small.names) <= set(large.names)
+    reasons = dict(small.left_out)
+    for name in gone:
+        assert reasons[name].startswith("needs about ")
+        assert reasons[name].endswith(" are there")
+    assert small.memory <= 0.3 * large.memory < large.memory
+    assert [line for line in small.lines() if "memory: about" in line]
+    with pytest.raises(ConfigError, match=r"no expert fits into 10 MB: .* needs about .*--memory"):
+        choose_plan(replace(own, memory=10 << 20), DAY)
+    with pytest.raises(ConfigError, match="no expert fits into 10 MB"):
+        choose_plan(facts(**NONE, memory=10 << 20))
+    assert choose_plan(replace(own, memory=10 << 20), only=("svm", "knn")).names == ["svm", "knn"]
+
+
+def test_jobs_that_run_side_by_side_count_together() -> None:
+    own = facts(n_dev=1_000)
+    found = {choice.name: choice.memory for choice in choose_plan(own, DAY).experts}
+    for name, memory in found.items():
+        method = method_class(name)
+        at_once = 2 if method.traits.on_one_core < 2 and not method.traits.label_by_label else 1
+        assert memory == pytest.approx(at_once * method.fit_memory(own), rel=1e-6)
+    assert {2 if method_class(name).traits.on_one_core < 2 else 1 for name in found} == {1, 2}
+    one_core = {choice.name: choice.memory for choice in choose_plan(replace(own, cores=1), DAY).experts}
+    assert all(one_core[name] <= memory for name, memory in found.items() if name in one_core)
+
+
+def test_a_plan_of_long_ago_says_nothing_of_memory() -> None:
+    values = choose_plan(facts()).to_json()
+    for choice in (*values["experts"], *values["spare"]):
+        del choice["memory"]
+    assert not [line for line in Plan.from_json(values).lines() if " GB" in line or " MB" in line or "memory" in line]
 
 
 # --- what is known of the data

@@ -118,6 +118,8 @@ def fit(
         raise typer.BadParameter(
             f"a tagger's fit has jobs to hand out, that of {chosen.name!r} has one: leave it out", param_hint="--ray"
         )
+    if ray is not None and wanted.memory is not None:
+        raise typer.BadParameter("a cluster knows the memory of its nodes: leave it out", param_hint="--memory")
     source = TrainingSource(
         data=data,
         split=wanted.split,

@@ -58,6 +58,14 @@ Budget = Annotated[
         help="Time for the tagger's fit: 90s, 30m, 1h30m. [default: by the data's size]",
     ),
 ]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="Memory that the tagger's fit may take beside the data: 8G, 512M. [default: what is free]",
+    ),
+]
 Accuracy = Annotated[
     str | None,
     typer.Option(
@@ -169,6 +177,7 @@ class Wanted:
     """A method with its settings, and what it learns from."""
 
     budget: Budget = None
+    memory: Memory = None
     accuracy: Accuracy = None
     config: Config = None
     settings: Settings = None

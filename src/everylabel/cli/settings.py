@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from everylabel.cli.options import Wanted
     from everylabel.methods.base import Method
 
-WITH_ARTICLE = {"budget": "a budget", "accuracy": "an accuracy"}
+WHAT = {"budget": "a budget", "memory": "a limit of memory", "accuracy": "an accuracy"}
 
 
 def chosen_method(name: str | None, wanted: Wanted, preset: str | None = None) -> Method:
     """Unfitted, with settings that are checked."""
     asked = name, wanted.config, wanted.settings or (), preset
-    of_tagger: dict[str, Any] = {"budget": wanted.budget, "accuracy": wanted.accuracy}
+    of_tagger: dict[str, Any] = {name: getattr(wanted, name) for name in WHAT}
     given = {key: value for key, value in of_tagger.items() if value is not None}
     if not given:
         return configured(*asked)
@@ -29,7 +29,7 @@ def chosen_method(name: str | None, wanted: Wanted, preset: str | None = None) -
     if named != TAGGER:
         one = next(iter(given))
         raise typer.BadParameter(
-            f"only the tagger has {WITH_ARTICLE[one]}, and the method is {named!r}; leave out one of them",
+            f"only the tagger has {WHAT[one]}, and the method is {named!r}; leave out one of them",
             param_hint=f"--{one}",
         )
     return configured(*asked, **given)

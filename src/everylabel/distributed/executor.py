@@ -7,6 +7,7 @@ process once. A worker or node that is lost takes its tasks with it, and Ray run
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -149,7 +150,8 @@ def cores_of_a_job(there: Cluster) -> int:
 def machines(there: Cluster) -> Machines:
     cores = cores_of_a_job(there)
     at_once = sum(node.cores // cores for node in there.nodes)
-    return Machines(max(1, at_once), cores, there.gpus > 0, str(there))
+    of_jobs = [node.memory / max(1, node.cores // cores) for node in there.nodes if node.memory]
+    return Machines(max(1, at_once), cores, there.gpus > 0, str(there), max(of_jobs, default=math.inf))
 
 
 def label_of(job: Any) -> str:

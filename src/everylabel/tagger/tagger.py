@@ -23,6 +23,7 @@ from everylabel.data.enough import TO_CALIBRATE
 from everylabel.data.given import texts_of
 from everylabel.data.labels import labels_of
 from everylabel.errors import ConfigError, DataError
+from everylabel.memory import bytes_of
 from everylabel.methods.base import Method, State
 from everylabel.methods.calibrate import Calibration
 from everylabel.methods.facts import Facts
@@ -67,6 +68,7 @@ class Tagger(Method):
     traits = Traits(pairs="welcome", documents="welcome", reads_label_texts=True, ranks_unseen=True, needs_texts=False)
 
     budget: str = ""  # time for the fit, such as "30m"; "": by the size of the data
+    memory: str = ""  # that the fit may take beside the data, such as "8G"; "": what is free
     accuracy: Accuracy = "default"  # "fast": few experts, by words alone, for twice as many documents a second
     experts: tuple[str, ...] = ()  # methods to use; none: as planned
     without: tuple[str, ...] = ()  # methods never to use
@@ -78,7 +80,7 @@ class Tagger(Method):
     # multilingual one; "": the bundled ones, which know English, or what is learned from documents in other languages
 
     def check(self) -> None:
-        seconds_of(self.budget)
+        seconds_of(self.budget), bytes_of(self.memory)
         if self.order not in ORDERS:
             raise ConfigError(f"order must be {' or '.join(map(repr, ORDERS))}; got {self.order!r}")
         for name, values in self.settings.items():
@@ -96,7 +98,7 @@ class Tagger(Method):
         """What `fit` would do, without doing it; `machines`: where it would, if not here."""
         self.check_fit(dataset)
         dataset = prepared(dataset, self.label_languages)
-        facts = Facts.of(dataset, dev_of(dataset, dev), self.language, self.encoder).on(machines)
+        facts = Facts.of(dataset, dev_of(dataset, dev), self.language, self.encoder, self.memory).on(machines)
         chosen = {"only": self.experts, "without": self.without}
         return choose_plan(facts, seconds_of(self.budget), **chosen, accuracy=self.accuracy, refit=self.refit)
 
@@ -176,11 +178,9 @@ class Tagger(Method):
     def learn(self, pairs: Pairs, *, rejected: Sequence[Sequence[str]] = (), complete: Sequence[bool] = ()) -> Learned:
         """New labelled documents, (text, label ids) each, of known labels: a quick update, not a new fit.
 
-        Neighbours and blend learn from them, and linear experts are fitted anew on all documents whenever these have
-        grown by a twentieth, if that takes less than a minute (update.py); the others stay as they are until a full fit
-        is due. `rejected`:
-        labels of each that a person was shown and found wrong. `complete`: whether its labels are all of them; if not,
-        the blend alone learns, and only what was said.
+        Neighbours and blend learn from them, and linear experts are fitted anew whenever documents have grown by a
+        twentieth, if that takes less than a minute (update.py); the others stay until a full fit. `rejected`: labels of
+        each that a person found wrong. `complete`: are its labels all of them? If not, the blend alone learns.
         """
         with self._changing:
             model, done = self.model_.with_pairs(pairs, rejected, complete)

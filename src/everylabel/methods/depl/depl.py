@@ -23,7 +23,7 @@ Deviations where no preset is asked for, beside other encoders:
 - A share of the labels of a batch is read without keywords (`plain_share`): labels that nobody has used have none, and
   would otherwise be texts of a kind that was never trained, and be found everywhere.
 - A label that nobody has used has no row in the classifier of `depl+cls`: its probability there is 0.
-- Rare labels are favoured a little (rare.py), in `depl` and `depl+cls`.
+- Rare labels are favoured a little (rare.py), in `depl` and `depl+cls`. Of many labels the SVM is a tree's (xr-linear).
 - Base forms are simplemma's, not spaCy's; the SVM has a squared hinge loss (linear/).
 """
 
@@ -46,10 +46,10 @@ from everylabel.methods.depl.bounds import keyword_bounds
 from everylabel.methods.depl.presets import CLASSIFIER, DE_RET, DEPL
 from everylabel.methods.depl.settings import Learning, Pooling, Shape
 from everylabel.methods.evidence import Clue, base_forms
-from everylabel.methods.facts import FEW_DOCUMENTS, MANY_LABELS, Facts, Work, encoder_for
+from everylabel.methods.facts import FEW_DOCUMENTS, Facts, Work, encoder_for
 from everylabel.methods.rare import check_rare_weight, favour_rare
 from everylabel.methods.traits import Traits, method
-from everylabel.methods.words.linear import Svm, seen_labels
+from everylabel.methods.words.linear import Svm, XrLinear, seen_labels
 from everylabel.run import Run
 from everylabel.text.keywords import Description, Descriptions, KeywordConfig, WordSvm, hard_negatives, top_words
 from everylabel.text.matching import require_texts
@@ -118,7 +118,7 @@ class Classifier(Method):
         head, ranker = Head(learner.head_rows(), seen_labels(dataset)), DualRanker.of(encoder, learner.dual)
         self.ranker_: DualRanker = ranker.index_labels(self.index, None, head, len(dataset.labels))
 
-    def _learner(self, dataset: Dataset, hard: IntArray, run: Run) -> tuple[DualLearner, Encoder]:
+    def _learner(self, dataset: Dataset, hard: IntArray, run: Run, *, head: bool = True) -> tuple[DualLearner, Encoder]:
         """`hard`: each document's hard negatives, as labels of the dataset. The encoder is the one that is trained."""
         from everylabel.methods.depl.dual_learning import DualLearner, Pairs
         from everylabel.methods.depl.module import Dual
@@ -139,8 +139,8 @@ class Classifier(Method):
             n_seen=len(seen),
             hard=place[hard[rows]],
         )
-        settings: dict[str, Any] = {"static": self.encoder.kind == "static", "device": self.encoder.device}
-        return DualLearner(dual, pairs, self.random_state, run, **settings), tower.encoder
+        how: dict[str, Any] = {"static": self.encoder.kind == "static", "device": self.encoder.device}
+        return DualLearner(dual, pairs, self.random_state, run, **how, with_head=head), tower.encoder
 
     def _rank(self, views: Views, k: int) -> Ranking:
         clusters, n_labels = self._clusters(views), len(self.labels_)
@@ -189,7 +189,6 @@ class Depl(Classifier):
         ranks_unseen=True,
         worth=90,
         most_of_budget=0.1,  # it adds a tenth of a point to the others (on dev of eurlex57k)
-        most_labels=MANY_LABELS,
         reads_sentences=20,
     )
 
@@ -209,11 +208,17 @@ class Depl(Classifier):
     @classmethod
     def cost(cls, facts: Facts) -> Work:
         training = facts.trained_on(8) * (1.1e-6 * min(facts.words, 1_000) + 3.5e-4)
-        return Work(reading=5 + 1e-6 * facts.all_words, solving=0.45 * Svm.cost(facts).solving, training=training)
+        solving = XrLinear.cost(facts).solving if facts.many_labels else 0.45 * Svm.cost(facts).solving
+        return Work(reading=5 + 1e-6 * facts.all_words + 2e-4 * facts.n_labels, solving=solving, training=training)
+
+    @classmethod
+    def fit_memory(cls, facts: Facts) -> float:
+        return super().fit_memory(facts) + 6_500 * facts.n_labels + 12_000 * facts.n_seen  # classifiers, for keywords
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:
-        return {"keywords": {"language": facts.language}, **encoder_for(facts)}
+        tree, short = ({"leaf_size": XrLinear.leaf_size}, {"lexical": 256}) if facts.many_labels else ({}, {})
+        return {"keywords": {"language": facts.language, **tree}, **encoder_for(facts, **short)}
 
     def check(self) -> None:
         super().check()
@@ -251,7 +256,7 @@ class Depl(Classifier):
 
         require_texts(dataset.documents)
         self.svm_, keywords, hard = by_first(lambda: self._fitted_svm(dataset, run))
-        learner, encoder = self._learner(dataset, hard, run)
+        learner, encoder = self._learner(dataset, hard, run, head=self.joint or self.starts_from_classifier)
         labels, tokenize, room = dataset.labels, encoder.tokenize, self.description_tokens
         self.descriptions_ = Descriptions.made(
             labels, self._words(), keywords, lambda texts: tokenize(texts).lengths, room
@@ -301,8 +306,7 @@ class Depl(Classifier):
             return None, csr_matrix((n_labels, 0), dtype=np.float32), hard
         svm = WordSvm(self.keywords, self.random_state)
         pairs = dataset.required_pairs[rows]
-        views = Views.in_run(dataset.documents, run).taken(rows)
-        features = svm.fit(views, pairs, seen_labels(dataset), run)
+        features = svm.fit(Views.in_run(dataset.documents, run).taken(rows), pairs, seen_labels(dataset), run)
         if self.hard_negatives:
             found = svm.ranker_.rank(features, min(self.hard_negatives + MOST_LABELS, n_labels))
             hard[rows] = hard_negatives(found, pairs, self.hard_negatives)

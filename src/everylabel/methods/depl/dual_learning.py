@@ -66,14 +66,22 @@ class Batch(NamedTuple):
 
 
 class DualLearner:
-    """Trains a dual encoder in place, and a head beside it."""
+    """Trains a dual encoder in place, and a head beside it, if there is to be one: seen labels x dim."""
 
     def __init__(
-        self, dual: Dual, pairs: Pairs, seed: int, run: Run = QUIET, *, static: bool, device: str = "auto"
+        self,
+        dual: Dual,
+        pairs: Pairs,
+        seed: int,
+        run: Run = QUIET,
+        *,
+        static: bool,
+        device: str = "auto",
+        with_head: bool = True,
     ) -> None:
         self.dual, self.pairs, self.seed, self.run, self.static, self.device = dual, pairs, seed, run, static, device
-        self.head = linear(dual.dim, pairs.n_seen)
-        share = np.asarray(pairs.truth.sum(axis=0)).ravel()[: pairs.n_seen] / (pairs.truth.shape[0] + 1)
+        self.head = linear(dual.dim, pairs.n_seen if with_head else 1)  # a row that nothing is done with
+        share = np.asarray(pairs.truth.sum(axis=0)).ravel()[: self.head.out_features] / (pairs.truth.shape[0] + 1)
         with torch.no_grad():  # a head that knows nothing says how frequent a label is
             self.head.bias.copy_(torch.from_numpy(np.log(share / (1 - share))))
         self.both = nn.ModuleDict({"dual": dual, "head": self.head})

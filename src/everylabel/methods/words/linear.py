@@ -19,7 +19,7 @@ from everylabel.errors import ConfigError
 from everylabel.linear.ranker import LinearRanker
 from everylabel.linear.solver import Features, SolverConfig
 from everylabel.methods.base import Method, State
-from everylabel.methods.facts import MANY_LABELS, Facts, Work, compound_language
+from everylabel.methods.facts import Facts, Work, compound_language
 from everylabel.methods.rare import check_rare_weight, favour_rare
 from everylabel.methods.traits import BAGS_OF_WORDS, method
 from everylabel.run import QUIET, Run
@@ -42,7 +42,6 @@ class Svm(Method):
         worth=31,
         better_than="xr-linear",
         most_of_budget=0.25,
-        most_labels=MANY_LABELS,
     )
 
     tfidf: TfidfConfig = field(default_factory=TfidfConfig)
@@ -53,6 +52,11 @@ class Svm(Method):
     @classmethod
     def cost(cls, facts: Facts) -> Work:
         return Work(solving=facts.n_seen * (2e-9 * facts.read_words + 6e-7 * facts.n_docs))
+
+    @classmethod
+    def fit_memory(cls, facts: Facts) -> float:
+        """The words of the documents, and the classifiers' weights, twice while they are put together."""
+        return 3e8 + 60 * facts.pieces * facts.kept_words + 12_000 * facts.n_seen
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:

@@ -42,6 +42,11 @@ class NearestNeighbours(Method):
         return Work(reading=0.4e-6 * facts.read_words)
 
     @classmethod
+    def fit_memory(cls, facts: Facts) -> float:
+        """The words of the documents, also as lists of documents by word."""
+        return 2e8 + 60 * facts.pieces * facts.kept_words + 24 * facts.n_pairs
+
+    @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:
         return compound_language(facts)
 

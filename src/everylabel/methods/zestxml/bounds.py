@@ -20,6 +20,7 @@ MOST_FEATURES_OF_A_WORD = 1_000  # label features that one document word leads t
 MOST_LABELS_OF_A_FEATURE = 1_000  # that a label word leads to, those whose name it is the greatest part of
 MOST_WALKED = 4_096  # label features whose labels a document looks at
 MOST_VISITS = 100_000  # labels that it looks at, as often as they come up: about a millisecond
+MOST_PAIRS = 10_000_000  # of a fit, as planned: those of as many documents, with twenty labels each
 LEAST_SHORTLIST = 1_000  # labels of a document that are scored with all of their words
 MOST_TRUE_LABELS = 100  # of a document that are expected among its best; the more, the deeper every document is ranked
 
