@@ -50,6 +50,7 @@ from everylabel.data.splits import hold_out_documents, hold_out_labels, in_order
 from everylabel.encoders.base import EncoderConfig, Tokens
 from everylabel.errors import ConfigError, DataError
 from everylabel.index.build import IndexKind
+from everylabel.index.tokens import TokenIndex
 from everylabel.methods.base import Method, State
 from everylabel.methods.depl.depl import seen_first
 from everylabel.methods.depl.settings import Learning
@@ -260,6 +261,9 @@ class OfDe(Method):
             super()._with_labels(labels, first)
             return
         texts = [text_of(labels, i) for i in range(first, len(labels))]
+        if isinstance(self.ranker_.index, TokenIndex):
+            self.ranker_ = self.ranker_.with_texts(first, self.ranker_.encoder.tokenize(texts, LABEL_TOKENS))
+            return
         self.ranker_ = self.ranker_.with_labels(first, self.reader_.read(texts, LABEL_TOKENS, self.ranker_))
 
     def _held_out(self, dataset: Dataset) -> tuple[Dataset, Held]:
@@ -280,6 +284,7 @@ class OfDe(Method):
         self, encoder: Encoder, side: DocumentSide, pairs: Pairs, texts: list[str], run: Run
     ) -> tuple[LabelModule, LabelReader]:
         from everylabel.encoders.build import load_encoder
+        from everylabel.methods.onesided.label_bags import bags_of
         from everylabel.methods.onesided.module import FreeLabels, FrozenLabels, ReadLabels, aligned
         from everylabel.methods.onesided.reader import LabelReader, side_by_side
 
@@ -291,8 +296,11 @@ class OfDe(Method):
             second = self.label_side == "second"
             labels = ReadLabels(side, pairs.texts, second=second, attention=self.attention)
             return labels, LabelReader.of([])
-        own, projection = encoder.encode_tokens(pairs.texts, run=run), np.eye(encoder.dim, dtype=np.float32)
-        reader, vectors = LabelReader.of([encoder]), own
+        projection, reader = np.eye(encoder.dim, dtype=np.float32), LabelReader.of([encoder])
+        bags = bags_of(encoder, pairs.texts) if self._label_encoders == [OWN] and self.index == "auto" else None
+        if bags is not None and not self.attention:  # which asks for vectors of all labels
+            return FrozenLabels(bags, projection, attention=False), reader
+        vectors = own = encoder.encode_tokens(pairs.texts, run=run)
         if self._label_encoders != [OWN]:
             configs = zip(self._label_encoders, self._label_configs, strict=True)
             encoders = [encoder if name == OWN else load_encoder(config, run=run) for name, config in configs]
@@ -382,7 +390,7 @@ class OfDe(Method):
         frozen = self._label_configs if self.label_side == "frozen" else ()
         self.reader_ = LabelReader.restored(frozen, strip_prefix(state, "reader"))
         self.ranker_ = OneSidedRanker.restore(
-            self.encoder, "ranker", state, layer=self.document_layer, scoring=self._scoring
+            self.encoder, "ranker", state, self.reader_, layer=self.document_layer, scoring=self._scoring
         )
 
     def _check_contents(self, n_labels: int) -> None:
