@@ -7,17 +7,19 @@ index and a small one beside it. Cost of adding: O(vectors added so far); of a s
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from everylabel import checks
-from everylabel.encoders.table import TokenTable
 from everylabel.index.base import Index
 from everylabel.index.checks import checked_new_ids, refuse
 from everylabel.index.exact import ExactIndex
 from everylabel.index.tokens import Layer, TokenIndex, is_of_tokens
 from everylabel.types import FloatArray, LongArray, Ranking
+
+if TYPE_CHECKING:
+    from everylabel.encoders.table import TokenTable
 
 
 class GrownIndex:

@@ -11,18 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from everylabel import checks
-from everylabel.encoders.base import Tokens
-from everylabel.encoders.table import TokenTable
 from everylabel.index.checks import checked_k
 from everylabel.parallel import for_each_part
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.types import Csr, FloatArray, IntArray, LongArray, Ranking
 from everylabel.vectors import csr_of
+
+if TYPE_CHECKING:
+    from everylabel.encoders.base import Tokens
+    from everylabel.encoders.table import TokenTable
 
 TOKENS_FROM = 50_000  # label texts; fewer vectors are faster to search than the tokens of a table
 _SHAPED = 3  # texts of a label by whose lengths it is put beside others
