@@ -100,7 +100,7 @@ class Facts:
         """With the pieces of words, where the language asks for them."""
         return self.all_words * (PIECES_OF_A_WORD if pieces_of(self.language) else 1)
 
-    def trained_on(self, epochs: int) -> int:
+    def trained_on(self, epochs: float) -> float:
         """Documents that an encoder sees in so many passes; of few documents it makes more."""
         return max(epochs * self.n_labelled, LEAST_TRAINED)
 

@@ -56,7 +56,7 @@ from everylabel.methods.depl.depl import seen_first
 from everylabel.methods.depl.settings import Learning
 from everylabel.methods.evidence import Clue, heaviest_window
 from everylabel.methods.facts import FEW_DOCUMENTS, Facts, Work, encoder_for
-from everylabel.methods.onesided.presets import FROZEN, presets_of
+from everylabel.methods.onesided.presets import EPOCHS, FROZEN, LABELS, by_size, epochs, labels_of_step, presets_of
 from everylabel.methods.onesided.spread import row_of
 from everylabel.methods.rare import check_rare_weight
 from everylabel.methods.traits import PAIRS_AND_TEXTS, SHALLOW, method
@@ -129,7 +129,7 @@ class OfDe(Method):
     pair_sums: bool = False  # every pair and every label text counts alike; False: each term of eq. 4 is a mean
     unseen_negatives: bool = False  # labels that nobody has used are wrong for every document
     unseen_auxiliary: bool = True  # they are among the label texts of eq. 4
-    learn: Learning = field(default_factory=lambda: Learning(epochs=5.0, batch_size=256))
+    learn: Learning = field(default_factory=lambda: Learning(epochs=EPOCHS, batch_size=256))
     weight_decay: float = 0.01  # of layers and transformers
     temperature: float = 0.05
     labels_per_batch: int | None = None  # None: 5,000; 500 where a transformer reads them in each step
@@ -144,12 +144,12 @@ class OfDe(Method):
 
     @classmethod
     def cost(cls, facts: Facts) -> Work:
-        per_document = 8e-7 * min(facts.words, 1_000) + 2e-7 * min(facts.n_seen, 5_000)
-        return Work(reading=5 + 5e-4 * facts.n_labels, training=facts.trained_on(5) * per_document)
+        per_document = 3e-4 + 8e-7 * min(facts.words, 1_000) + 1.4e-7 * min(facts.n_seen, labels_of_step(facts))
+        return Work(reading=5 + 5e-5 * facts.n_labels, training=facts.trained_on(epochs(facts)) * per_document)
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:
-        return encoder_for(facts, lexical=256 if facts.many_labels else 768)
+        return encoder_for(facts, lexical=256 if facts.many_labels else 768) | by_size(facts)
 
     @property
     def depth(self) -> int:
@@ -204,7 +204,7 @@ class OfDe(Method):
     def most_labels(self) -> int:
         if self.labels_per_batch is not None:
             return self.labels_per_batch
-        return 500 if self.encoder.kind != "static" and self.label_side in ("second", "same") else 5_000
+        return 500 if self.encoder.kind != "static" and self.label_side in ("second", "same") else LABELS
 
     def _fit(self, dataset: Dataset, run: Run) -> None:
         from everylabel.methods.onesided.learning import Learner, Pairs
