@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.methods.clues import DOCUMENTS, data, labels, scores
+from tests.store.crafting import craft, put
 
 import everylabel
 from everylabel.data.dataset import Dataset, Label
 from everylabel.encoders.base import EncoderConfig
+from everylabel.errors import ModelError
 from everylabel.index.tokens import TokenIndex
 from everylabel.methods.depl.settings import Learning
 from everylabel.methods.maclr.maclr import Ict, SelfSupervision
@@ -92,3 +94,28 @@ def test_labels_that_come_later(cls: type[Any], static: EncoderConfig, many: Any
         scores(method.remove_labels(["new"]).add_labels([LATER[0]])),
         found,
     )
+
+
+@pytest.mark.parametrize(
+    ("key", "part", "place", "value"),
+    [
+        ("tokens", 0, 0, 10**6),
+        ("tokens", 0, 1, -1),
+        ("0/labels", 0, 0, 4),
+        ("0/labels", 0, 0, -1),
+        ("0/begins", 0, -1, 10**6),
+        ("0/begins", 0, 1, 0),
+        ("0/texts", 0, 0, np.nan),
+        ("0/texts", 1, 0, 10**6),
+        ("0/texts", 2, 1, 10**6),
+    ],
+)
+@pytest.mark.parametrize("cls", [Semantic, OfDe])
+def test_a_crafted_model_is_refused_before_a_kernel_uses_it(
+    cls: type[Any], key: str, part: int, place: int, value: float, static: EncoderConfig, many: Any, tmp_path: Path
+) -> None:
+    many(1)
+    new(cls, static).fit(DATA).save(tmp_path / "model")
+    craft(tmp_path / "model", ("ranker" if cls is OfDe else "tower") + f"/index/{key}", put(place, value), part)
+    with pytest.raises(ModelError, match="do not fit together"):
+        everylabel.load(tmp_path / "model", verify=True)

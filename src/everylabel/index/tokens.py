@@ -149,6 +149,9 @@ class TokenIndex:
         """Of one that was restored: its parts fit the table, and its labels are below that number, each once."""
         checks.indexes(self.tokens, "tokens of texts", self.table.n_rows)
         checks.once_each(self.tokens, "tokens of texts", self.table.n_rows)
+        if self.layer is not None:
+            checks.numbers(self.layer.weight, "layer of labels", self.dim, self.dim)
+            checks.numbers(self.layer.bias, "layer of labels", self.dim)
         n_columns = int(self.layer is not None) + len(self.tokens)
         for labels, begins, texts in self.parts:
             checks.matrix(texts, "texts", None, None)
@@ -156,6 +159,7 @@ class TokenIndex:
             checks.require(texts.shape[1] <= n_columns, "texts have other tokens than their index")
             checks.indexes(labels, "labels of texts", below)
             checks.offsets(begins, "texts of labels", texts.shape[0], len(labels))
+            checks.ascending(begins, "texts of labels", strictly=True)
         checks.once_each(np.concatenate([part.labels for part in self.parts]), "labels of texts", below)
 
     def state(self, key: str) -> dict[str, Any]:
