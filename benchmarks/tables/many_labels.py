@@ -73,7 +73,7 @@ def token_section() -> str:
             for record in records
             if "vectors" in record["rows"]
         )
-        + "; the others have scores that differ in the last digit."
+        + "."
     )
     return section("Label texts by their tokens", table(columns, rows), notes, conditions(records[-1]))
 

@@ -189,7 +189,7 @@ def _lengths(texts: Any, divisors: FloatArray, vectors: FloatArray, bias: FloatA
 def _in_order_of_shape(texts: Tokens, owners: IntArray) -> tuple[LongArray, IntArray, LongArray]:
     """(rows, labels, begins) so that labels with as many texts of as many tokens stand together.
 
-    A processor guesses right then where a loop ends; it takes half the time (measured: docs/label_index.md).
+    A processor guesses right then where a loop ends; else a query takes longer by a half (docs/label_index.md).
     """
     labels, first, n_texts = np.unique(owners, return_index=True, return_counts=True)
     lengths, last = texts.lengths, max(texts.n_rows - 1, 0)
