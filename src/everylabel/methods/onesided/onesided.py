@@ -144,7 +144,7 @@ class OfDe(Method):
 
     @classmethod
     def cost(cls, facts: Facts) -> Work:
-        per_document = 3e-4 + 8e-7 * min(facts.words, 1_000) + 1.4e-7 * min(facts.n_seen, labels_of_step(facts))
+        per_document = 2.2e-4 + 8e-7 * min(facts.words, 1_000) + 1e-7 * min(facts.n_seen, labels_of_step(facts))
         return Work(reading=5 + 5e-5 * facts.n_labels, training=facts.trained_on(epochs(facts)) * per_document)
 
     @classmethod
