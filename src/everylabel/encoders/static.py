@@ -127,7 +127,7 @@ class StaticEncoder:
         learned, hashed = self._now(), self._hashed
         if learned is not None:
             if hashed is None or hashed[0] != learned[0]:
-                weights = {"embedding.weight": learned[1].dense}
+                weights = {"embedding.weight": learned[1].whole()}
                 self._hashed = hashed = learned[0], hash_weights(weights, self.tokenizer.json)
             return hashed[1]
         return self._untrained
@@ -198,13 +198,12 @@ class StaticEncoder:
         if not self._trained and self._now() is None:
             factors = {} if self._factors is None else {"factors": self._factors}
             return {"fingerprint": self._base, **factors, **self._taught_state()}
-        before = self._grown_from if self._trained else self
-        if before is None or self.config.teacher not in (BUNDLED, DOCUMENTS):
-            return {"fingerprint": self.fingerprint, "embedding": self.table.whole(), "tokenizer": self.tokenizer.json}
-        now = self.table.whole()
-        tokens = np.flatnonzero((now != before._table.whole()).any(axis=1)).astype(np.int32)
+        before, table = self._before, self.table
+        if before is None:
+            return {"fingerprint": self.fingerprint, "embedding": table.whole(), "tokenizer": self.tokenizer.json}
+        tokens = np.flatnonzero(table.own_row >= 0).astype(np.int32)
         factors = {} if before._factors is None else {"factors": before._factors}
-        trained = {"trained_tokens": tokens, "trained_rows": now[tokens]}
+        trained = {"trained_tokens": tokens, "trained_rows": table.own[table.own_row[tokens]]}
         return {"fingerprint": self.fingerprint, "base": before._base, **factors, **trained, **before._taught_state()}
 
     def _taught_state(self) -> dict[str, Any]:
@@ -213,13 +212,25 @@ class StaticEncoder:
             return {}
         return {"taught": self._source.embedding, "tokenizer": self._source.tokenizer}
 
+    @property
+    def _before(self) -> StaticEncoder | None:
+        """What can be had everywhere, so that a trained one is saved as the rows that are others; None: as all rows."""
+        before = self._grown_from if self._trained else self
+        return before if self.config.teacher in (BUNDLED, DOCUMENTS) else None
+
     def _now(self) -> tuple[Versions, TokenTable] | None:
-        """The module's own table, once it is another than ours."""
+        """The module's own table, once it is another than ours; as it will be restored, rows in the same places: then
+        products with its rows are the same to the last bit, too."""
         module, known = self._module, self._learned
         if module is None or (now := versions(module)) == self._made:
             return None
         if known is None or known[0] != now:
-            known = now, TokenTable.of(module.embedding.weight.detach().cpu().numpy())
+            whole, before = module.embedding.weight.detach().cpu().numpy(), self._before
+            if before is None:
+                known = now, TokenTable.of(whole)
+            else:
+                tokens = np.flatnonzero((whole != before._table.whole()).any(axis=1)).astype(np.int32)
+                known = now, before._table.with_rows(tokens, whole[tokens])
             self._learned = known
         return known
 

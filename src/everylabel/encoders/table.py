@@ -54,6 +54,11 @@ class TokenTable:
     def dim(self) -> int:
         return int(self.dense.shape[1]) + self.n_signs
 
+    @property
+    def parts(self) -> Any:
+        """As `sum_factored_bags` takes them."""
+        return self.dense, self.signs, self.n_signs, self.lengths, self.factors, self.own, self.own_row
+
     def scaled(self, factors: FloatArray) -> TokenTable:
         return replace(self, factors=self.factors * factors)
 
@@ -86,10 +91,9 @@ class TokenTable:
         ids, counts, offsets = self.distinct(tokens)
         weights = token_weights(counts, offsets, _NO_CHANCES, 0.0)
         found = np.zeros((tokens.n_rows, self.dim), np.float32)
-        parts: Any = (self.dense, self.signs, self.n_signs, self.lengths, self.factors, self.own, self.own_row)
         for_each_part(
             tokens.n_rows,
-            lambda first, last: sum_factored_bags(ids, weights, offsets, first, last, *parts, found),
+            lambda first, last: sum_factored_bags(ids, weights, offsets, first, last, *self.parts, found),
         )
         return found
 

@@ -6,7 +6,8 @@ index and a small one beside it. Cost of adding: O(vectors added so far); of a s
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +15,11 @@ from everylabel import checks
 from everylabel.index.base import Index
 from everylabel.index.checks import checked_new_ids, refuse
 from everylabel.index.exact import ExactIndex
+from everylabel.index.tokens import Layer, TokenIndex, is_of_tokens
 from everylabel.types import FloatArray, LongArray, Ranking
+
+if TYPE_CHECKING:
+    from everylabel.encoders.table import TokenTable
 
 
 class GrownIndex:
@@ -56,11 +61,18 @@ def with_vectors(index: Index | GrownIndex, ids: LongArray, vectors: FloatArray)
 
 
 def index_state(key: str, index: Any) -> dict[str, Any]:
+    if isinstance(index, TokenIndex):
+        return index.state(key)
     if isinstance(index, GrownIndex):
         return {key: index.old, f"{key}/added": index.added}
     return {key: index}
 
 
-def restored_index(key: str, state: dict[str, Any]) -> Any:
+def restored_index(
+    key: str, state: dict[str, Any], of_tokens: Callable[[], tuple[TokenTable, Layer | None]] | None = None
+) -> Any:
+    """`of_tokens` gives what an index of tokens is restored with, where there can be one."""
+    if of_tokens is not None and is_of_tokens(key, state):
+        return TokenIndex.restored(key, state, *of_tokens())
     added = state.get(f"{key}/added")
     return state[key] if added is None else GrownIndex(state[key], added)

@@ -126,7 +126,7 @@ class Facts:
         """Different ones of each document: a long one repeats most of its words."""
         return self.n_docs * min(max(self.words, 1.0), MOST_KEPT)
 
-    def trained_on(self, epochs: int) -> int:
+    def trained_on(self, epochs: float) -> float:
         """Documents that an encoder sees in so many passes; of few documents it makes more."""
         return max(epochs * self.n_labelled, LEAST_TRAINED)
 

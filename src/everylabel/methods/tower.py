@@ -28,6 +28,7 @@ from everylabel.index.build import IndexKind, make_index
 from everylabel.index.exact import ExactIndex
 from everylabel.index.grown import GrownIndex, index_state, restored_index, with_vectors
 from everylabel.index.products import as_query, longest_of, of_length
+from everylabel.index.tokens import TOKENS_FROM, TokenIndex
 from everylabel.parallel import for_each_part
 from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
@@ -102,22 +103,31 @@ class Tower:
 
     def index_labels(self, labels: LabelSet, kind: IndexKind, run: Run = QUIET) -> Self:
         texts, self.owners = label_texts(labels)
+        self.__dict__.pop("_begins", None)
+        self.index: Index | GrownIndex | TokenIndex
+        if kind == "auto" and len(texts) >= TOKENS_FROM and self.is_of_tokens:
+            tokens = self.encoder.tokenize(texts, self.label_tokens, run=run)
+            self.index = TokenIndex.of(self.encoder.table, tokens, self.owners)  # type: ignore[attr-defined]
+            return self
         vectors = self.label_vectors(texts, keep=True, run=run)
         if self.similarity == "dot":
             self.longest = longest_of(vectors)
         index = make_index(kind, self.index_dim, len(texts))
         index.add(np.arange(len(texts)), self._as_rows(vectors))
-        self.index: Index | GrownIndex = index
-        self.__dict__.pop("_begins", None)
+        self.index = index
         return self
 
     def with_labels(self, labels: LabelSet, first: int) -> Tower:
         """One more, which knows those from place `first` on, too. O(their texts, and those added before)."""
         texts, owners = label_texts(labels.subset(range(first, len(labels))))
         wider = type(self)(self.encoder, self.mean, self.similarity, self.label_tokens, self.longest)
-        rows = self._as_rows(self.label_vectors(texts))
-        wider.index = with_vectors(self.index, len(self.owners) + np.arange(len(texts)), rows)
-        wider.owners = np.concatenate([self.owners, np.int32(first) + owners])
+        owners = np.int32(first) + owners
+        if isinstance(self.index, TokenIndex):
+            wider.index = self.index.with_texts(self.encoder.tokenize(texts, self.label_tokens), owners)
+        else:
+            rows = self._as_rows(self.label_vectors(texts))
+            wider.index = with_vectors(self.index, len(self.owners) + np.arange(len(texts)), rows)
+        wider.owners = np.concatenate([self.owners, owners])
         return wider
 
     def rank(self, views: Views, k: int) -> Ranking:
@@ -127,6 +137,8 @@ class Tower:
         vectors = self._as_queries(vectors)
         if isinstance(self.index, ExactIndex):
             found = self.index.search_owners(vectors, self._begins, k)
+        elif isinstance(self.index, TokenIndex):
+            found = self.index.search(vectors, k)
         else:
             found = best_owners(self.index, vectors, self.owners, k)
         found = found.without(silent)
@@ -158,6 +170,12 @@ class Tower:
             products *= np.linalg.norm(vectors - self.mean, axis=1, keepdims=True) * np.float32(self.longest)
         there = (found.ids >= 0) & (products > least)
         return Ranking(np.where(there, found.ids, -1).astype(np.int32), np.where(there, found.scores, -np.inf))
+
+    @property
+    def is_of_tokens(self) -> bool:
+        """Is a text's vector the sum of its tokens', of length 1?"""
+        known = isinstance(self.encoder, StaticEncoder) and self.encoder.config.passages == "first"
+        return known and self.similarity == "cosine"
 
     @property
     def index_dim(self) -> int:
@@ -222,7 +240,9 @@ class Tower:
         encoder = restore_encoder(config, strip_prefix(state, f"{prefix}/encoder"))
         longest = state[f"{prefix}/longest"] if similarity == "dot" else 1.0
         tower = cls(encoder, state[f"{prefix}/mean"], similarity, label_tokens, longest)
-        tower.owners, tower.index = state[f"{prefix}/owners"], restored_index(f"{prefix}/index", state)
+        tower.owners = state[f"{prefix}/owners"]
+        of_tokens = (lambda: (encoder.table, None)) if isinstance(encoder, StaticEncoder) else None
+        tower.index = restored_index(f"{prefix}/index", state, of_tokens)
         return tower
 
     def check(self, n_labels: int) -> None:
@@ -230,7 +250,7 @@ class Tower:
         checks.numbers(self.mean, "mean", self.encoder.dim, most=1 if self.similarity == "cosine" else _LONGEST)
         checks.number(self.longest, "length of the longest label", 0, _LONGEST)
         checks.require(self.index.dim == self.index_dim, "an index of other vectors than the encoder's")
-        self.index.check(len(self.owners))
+        self.index.check(n_labels if isinstance(self.index, TokenIndex) else len(self.owners))
         checks.indexes(self.owners, "owners of texts", n_labels, len(self.index))
         steps = np.diff(self.owners, prepend=-1, append=n_labels - 1)
         checks.require(((steps >= 0) & (steps <= 1)).all(), "each label must have a text, in the order of labels")

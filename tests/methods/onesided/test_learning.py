@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 
 from everylabel.data.dataset import pairs_from_lists
-from everylabel.encoders.base import Tokens
+from everylabel.encoders.base import EncoderConfig, Tokens
 from everylabel.methods.depl.settings import Learning
+from everylabel.methods.facts import Facts
 from everylabel.methods.onesided.learning import POSITIVES, Batches, Pairs, label_sets
 from everylabel.methods.onesided.onesided import OfDe
+
+USUAL: dict[str, Any] = {"n_docs": 45_000, "n_labelled": 45_000, "n_pairs": 200_000, "n_labels": 4_000}
+USUAL |= {"n_seen": 4_000, "n_dev": 0, "words": 200}
 
 
 def batches(size: int = 3, **settings: Any) -> Batches:
@@ -73,3 +78,24 @@ def test_a_document_of_many_labels_does_not_make_all_label_sets_long() -> None:
     farthest = np.argsort(logits[0, :20].numpy())[:POSITIVES]
     assert set(farthest) <= set(sets[0].tolist())
     assert 29 in sets[1]
+
+
+def test_a_planned_fit_is_bounded_however_many_documents_and_labels() -> None:
+    def work(n_docs: int, n_labels: int) -> tuple[int, float]:
+        """Documents and labels that all steps see, and what that is said to take."""
+        counts: dict[str, Any] = {"n_labelled": n_docs, "n_pairs": n_docs, "n_labels": n_labels, "n_seen": n_labels}
+        facts = Facts(n_docs=n_docs, n_dev=0, words=20, **counts)
+        method = planned(facts)
+        return method.learn.n_steps(n_docs) * method.learn.batch_size * method.most_labels, OfDe.cost(facts).training
+
+    def planned(facts: Facts) -> OfDe:
+        given = OfDe.settings_for(facts)
+        learn = replace(OfDe().learn, **given.pop("learn", {}))
+        return OfDe(**{**given, "encoder": EncoderConfig(**given["encoder"]), "learn": learn})
+
+    usual = planned(Facts(**USUAL))
+    assert (usual.learn, usual.most_labels) == (OfDe().learn, OfDe().most_labels)
+    (seen, said), (more, said_more) = work(300_000, 60_000), work(3_000_000, 900_000)
+    assert abs(more / seen - 1) < 0.01
+    assert said_more == said
+    assert work(20_000, 60_000)[0] < seen / 9

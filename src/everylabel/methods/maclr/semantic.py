@@ -37,7 +37,7 @@ class Semantic(Method):
 
     @classmethod
     def cost(cls, facts: Facts) -> Work:
-        return Work(reading=2 + 0.7e-6 * facts.all_words + 2.5e-4 * facts.n_labels)
+        return Work(reading=2 + 0.7e-6 * facts.all_words + 2.5e-5 * facts.n_labels)
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from everylabel.encoders.static_module import StaticModule
 from everylabel.methods.depl.module import linear
 from everylabel.methods.onesided.attention import TokenRows, attended_cosines, attended_products
 from everylabel.methods.onesided.documents import SHORT
+from everylabel.methods.onesided.label_bags import LabelBags
 from everylabel.types import FloatArray, IntArray
 
 
@@ -133,17 +134,23 @@ class FreeLabels(nn.Module):
 
 
 class FrozenLabels(nn.Module):
-    """Vectors that were computed once, and one trained projection (two with attention), shared by all labels."""
+    """Vectors that were computed once, or are whenever they are asked for, and one trained projection (two with
+    attention), shared by all labels."""
 
-    def __init__(self, vectors: FloatArray, projection: FloatArray, *, attention: bool) -> None:
+    def __init__(self, vectors: FloatArray | LabelBags, projection: FloatArray, *, attention: bool) -> None:
         super().__init__()
-        self.vectors: Tensor
-        self.register_buffer("vectors", torch.from_numpy(vectors))
+        self.bags = vectors if isinstance(vectors, LabelBags) else None
+        self.vectors: Tensor | None
+        self.register_buffer("vectors", None if isinstance(vectors, LabelBags) else torch.from_numpy(vectors))
         self.output = started(projection)
         self.query = started(projection) if attention else None
 
     def forward(self, labels: IntArray) -> Seen:
-        own = self.vectors[torch.from_numpy(labels.astype(np.int64)).to(self.vectors.device)]
+        if self.vectors is not None:
+            own = self.vectors[torch.from_numpy(labels.astype(np.int64)).to(self.vectors.device)]
+        else:
+            assert self.bags is not None
+            own = torch.from_numpy(self.bags.vectors(labels)).to(self.output.weight.device)
         return Seen(unit(self.output(own)), None if self.query is None else self.query(own))
 
 

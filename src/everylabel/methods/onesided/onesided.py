@@ -50,12 +50,13 @@ from everylabel.data.splits import hold_out_documents, hold_out_labels, in_order
 from everylabel.encoders.base import EncoderConfig, Tokens
 from everylabel.errors import ConfigError, DataError
 from everylabel.index.build import IndexKind
+from everylabel.index.tokens import TokenIndex
 from everylabel.methods.base import Method, State
 from everylabel.methods.depl.depl import seen_first
 from everylabel.methods.depl.settings import Learning
 from everylabel.methods.evidence import Clue, heaviest_window
 from everylabel.methods.facts import FEW_DOCUMENTS, Facts, Work, encoder_for
-from everylabel.methods.onesided.presets import FROZEN, presets_of
+from everylabel.methods.onesided.presets import EPOCHS, FROZEN, LABELS, by_size, epochs, labels_of_step, presets_of
 from everylabel.methods.onesided.spread import row_of
 from everylabel.methods.rare import check_rare_weight
 from everylabel.methods.traits import PAIRS_AND_TEXTS, SHALLOW, method
@@ -128,7 +129,7 @@ class OfDe(Method):
     pair_sums: bool = False  # every pair and every label text counts alike; False: each term of eq. 4 is a mean
     unseen_negatives: bool = False  # labels that nobody has used are wrong for every document
     unseen_auxiliary: bool = True  # they are among the label texts of eq. 4
-    learn: Learning = field(default_factory=lambda: Learning(epochs=5.0, batch_size=256))
+    learn: Learning = field(default_factory=lambda: Learning(epochs=EPOCHS, batch_size=256))
     weight_decay: float = 0.01  # of layers and transformers
     temperature: float = 0.05
     labels_per_batch: int | None = None  # None: 5,000; 500 where a transformer reads them in each step
@@ -143,12 +144,12 @@ class OfDe(Method):
 
     @classmethod
     def cost(cls, facts: Facts) -> Work:
-        per_document = 8e-7 * min(facts.words, 1_000) + 2e-7 * min(facts.n_seen, 5_000)
-        return Work(reading=5 + 5e-4 * facts.n_labels, training=facts.trained_on(5) * per_document)
+        per_document = 2.2e-4 + 8e-7 * min(facts.words, 1_000) + 1e-7 * min(facts.n_seen, labels_of_step(facts))
+        return Work(reading=5 + 5e-5 * facts.n_labels, training=facts.trained_on(epochs(facts)) * per_document)
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:
-        return encoder_for(facts, lexical=256 if facts.many_labels else 768)
+        return encoder_for(facts, lexical=256 if facts.many_labels else 768) | by_size(facts)
 
     @property
     def depth(self) -> int:
@@ -203,7 +204,7 @@ class OfDe(Method):
     def most_labels(self) -> int:
         if self.labels_per_batch is not None:
             return self.labels_per_batch
-        return 500 if self.encoder.kind != "static" and self.label_side in ("second", "same") else 5_000
+        return 500 if self.encoder.kind != "static" and self.label_side in ("second", "same") else LABELS
 
     def _fit(self, dataset: Dataset, run: Run) -> None:
         from everylabel.methods.onesided.learning import Learner, Pairs
@@ -260,6 +261,9 @@ class OfDe(Method):
             super()._with_labels(labels, first)
             return
         texts = [text_of(labels, i) for i in range(first, len(labels))]
+        if isinstance(self.ranker_.index, TokenIndex):
+            self.ranker_ = self.ranker_.with_texts(first, self.ranker_.encoder.tokenize(texts, LABEL_TOKENS))
+            return
         self.ranker_ = self.ranker_.with_labels(first, self.reader_.read(texts, LABEL_TOKENS, self.ranker_))
 
     def _held_out(self, dataset: Dataset) -> tuple[Dataset, Held]:
@@ -280,6 +284,7 @@ class OfDe(Method):
         self, encoder: Encoder, side: DocumentSide, pairs: Pairs, texts: list[str], run: Run
     ) -> tuple[LabelModule, LabelReader]:
         from everylabel.encoders.build import load_encoder
+        from everylabel.methods.onesided.label_bags import bags_of
         from everylabel.methods.onesided.module import FreeLabels, FrozenLabels, ReadLabels, aligned
         from everylabel.methods.onesided.reader import LabelReader, side_by_side
 
@@ -291,8 +296,11 @@ class OfDe(Method):
             second = self.label_side == "second"
             labels = ReadLabels(side, pairs.texts, second=second, attention=self.attention)
             return labels, LabelReader.of([])
-        own, projection = encoder.encode_tokens(pairs.texts, run=run), np.eye(encoder.dim, dtype=np.float32)
-        reader, vectors = LabelReader.of([encoder]), own
+        projection, reader = np.eye(encoder.dim, dtype=np.float32), LabelReader.of([encoder])
+        bags = bags_of(encoder, pairs.texts) if self._label_encoders == [OWN] and self.index == "auto" else None
+        if bags is not None and not self.attention:  # which asks for vectors of all labels
+            return FrozenLabels(bags, projection, attention=False), reader
+        vectors = own = encoder.encode_tokens(pairs.texts, run=run)
         if self._label_encoders != [OWN]:
             configs = zip(self._label_encoders, self._label_configs, strict=True)
             encoders = [encoder if name == OWN else load_encoder(config, run=run) for name, config in configs]
@@ -382,7 +390,7 @@ class OfDe(Method):
         frozen = self._label_configs if self.label_side == "frozen" else ()
         self.reader_ = LabelReader.restored(frozen, strip_prefix(state, "reader"))
         self.ranker_ = OneSidedRanker.restore(
-            self.encoder, "ranker", state, layer=self.document_layer, scoring=self._scoring
+            self.encoder, "ranker", state, self.reader_, layer=self.document_layer, scoring=self._scoring
         )
 
     def _check_contents(self, n_labels: int) -> None:

@@ -1,4 +1,7 @@
-"""The paper's settings for the one-sided family (the paper: onesided.py), from its section 5.4 and appendix C."""
+"""The paper's settings for the one-sided family (the paper: onesided.py), from its section 5.4 and appendix C.
+
+And what of-de is by the size of data, so that a fit costs neither what the labels are nor what the documents are.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from everylabel.config import merge
+from everylabel.methods.facts import Facts
 
 ALL: dict[str, Any] = {
     "encoder": {"kind": "distilbert-base-uncased", "max_tokens": 512},
@@ -23,6 +27,25 @@ FROZEN: dict[str, Any] = {"label_encoder": "Salesforce/SFR-Embedding-2_R", "auxi
 FREE: dict[str, Any] = {"output": "linear", "temperature": 1.0}
 ATTENTION: dict[str, Any] = {"shortlist": 0, "pooled_share": 0.0}
 AMAZON_STEPS = 111_210  # 30 x 948,992 / 256: more than epochs alone would make of so many documents
+
+
+EPOCHS, LABELS = 5.0, 5_000  # of-de's, passes over the documents and labels of a step
+MANY, LABELS_OF_MANY = 50_000, 2_000  # labels in all, and from so many on of a step
+MOST_TRAINED = 1_000_000  # documents that are read in all passes
+
+
+def labels_of_step(facts: Facts) -> int:
+    return LABELS_OF_MANY if facts.n_labels >= MANY else LABELS
+
+
+def epochs(facts: Facts) -> float:
+    return min(EPOCHS, MOST_TRAINED / max(facts.n_labelled, 1))
+
+
+def by_size(facts: Facts) -> dict[str, Any]:
+    """What differs from the defaults."""
+    some: dict[str, Any] = {"labels_per_batch": LABELS_OF_MANY} if facts.n_labels >= MANY else {}
+    return some if epochs(facts) == EPOCHS else {**some, "learn": {"epochs": epochs(facts)}}
 
 
 def presets_of(*parts: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -19,6 +19,7 @@ from everylabel.errors import DataError
 from everylabel.index.build import IndexKind, make_index
 from everylabel.index.grown import index_state, restored_index, with_vectors
 from everylabel.index.products import ProductIndex
+from everylabel.index.tokens import Layer
 from everylabel.methods.onesided.documents import (
     LARGEST_WEIGHT,
     DocumentVectors,
@@ -31,7 +32,9 @@ from everylabel.types import FloatArray, IntArray, Ranking
 from everylabel.vectors import unit_rows
 
 if TYPE_CHECKING:
+    from everylabel.methods.onesided.label_bags import LabelBags
     from everylabel.methods.onesided.module import DocumentSide, LabelModule
+    from everylabel.methods.onesided.reader import LabelReader
 
 
 CELLS = 1 << 22  # scores at a time, where attention is asked for all labels
@@ -59,6 +62,7 @@ class OneSidedRanker:
 
     def __init__(self, encoder: Encoder, documents: DocumentVectors, scoring: Scoring) -> None:
         self.encoder, self.documents, self.scoring = encoder, documents, scoring
+        self.index: Any
         self.vectors: dict[str, FloatArray] = {}  # outputs, queries and constants of all labels, only for attention
 
     @classmethod
@@ -70,9 +74,13 @@ class OneSidedRanker:
         """`order`: the labels as the vocabulary numbers them, in the order of training."""
         from everylabel.methods.onesided.module_documents import label_vectors
 
+        bags: LabelBags | None = getattr(labels, "bags", None)
+        if bags is not None:
+            weights = {name: value.cpu().numpy() for name, value in labels.state_dict().items()}
+            self.index = bags.index(Layer(weights["output.weight"], weights["output.bias"]), order)
+            return self
         own = label_vectors(labels, len(order), self.encoder.config.device)
         outputs = own["outputs"]
-        self.index: Any
         if self.scoring.linear_output:
             self.index = ProductIndex.of(kind, order, np.column_stack([outputs, own["constants"]]))
         else:
@@ -89,6 +97,12 @@ class OneSidedRanker:
         wider, outputs = OneSidedRanker(self.encoder, self.documents, self.scoring), own["outputs"]
         wider.index = with_vectors(self.index, np.arange(first, first + len(outputs), dtype=np.int64), outputs)
         wider.vectors = {name: np.concatenate([self.vectors[name], own[name]]) for name in self.vectors}
+        return wider
+
+    def with_texts(self, first: int, texts: Tokens) -> OneSidedRanker:
+        """The same by the labels' tokens, where the index has those."""
+        wider = OneSidedRanker(self.encoder, self.documents, self.scoring)
+        wider.index = self.index.with_texts(texts, first + np.arange(texts.n_rows))
         return wider
 
     def rank(self, tokens: Tokens, k: int) -> Ranking:
@@ -164,7 +178,14 @@ class OneSidedRanker:
 
     @classmethod
     def restore(
-        cls, config: EncoderConfig, prefix: str, state: dict[str, Any], *, layer: bool, scoring: Scoring
+        cls,
+        config: EncoderConfig,
+        prefix: str,
+        state: dict[str, Any],
+        reader: LabelReader,
+        *,
+        layer: bool,
+        scoring: Scoring,
     ) -> Self:
         own = strip_prefix(state, prefix)
         encoder, vectors = restore_encoder(config, strip_prefix(own, "encoder")), strip_prefix(own, "vectors")
@@ -175,7 +196,7 @@ class OneSidedRanker:
         ranker = cls(encoder, documents, scoring)
         ranker.vectors = vectors
         linear = scoring.linear_output
-        ranker.index = ProductIndex.restore(prefix, state) if linear else restored_index("index", own)
+        ranker.index = ProductIndex.restore(prefix, state) if linear else restored_index("index", own, reader.of_tokens)
         return ranker
 
     def check(self, n_labels: int) -> None:

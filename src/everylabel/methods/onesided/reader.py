@@ -16,6 +16,9 @@ import numpy as np
 from everylabel import checks
 from everylabel.encoders.base import Encoder, EncoderConfig
 from everylabel.encoders.build import restore_encoder
+from everylabel.encoders.static import StaticEncoder
+from everylabel.encoders.table import TokenTable
+from everylabel.index.tokens import Layer
 from everylabel.methods.onesided.documents import LARGEST_WEIGHT
 from everylabel.run import QUIET, Run
 from everylabel.states import add_prefix, strip_prefix
@@ -59,6 +62,12 @@ class LabelReader:
         outputs = self._layer("output", own) if self.encoders else ranker.documents.through_layer(own)
         queries = {"queries": self._layer("query", own)} if "query.weight" in self.layers else {}
         return {"outputs": unit_rows(outputs), **queries}
+
+    def of_tokens(self) -> tuple[TokenTable, Layer]:
+        """What an index of the labels' tokens is restored with."""
+        encoder = self._as_they_were()[0] if self.encoders else None
+        checks.require(isinstance(encoder, StaticEncoder) and "output.bias" in self.layers, "labels have no tokens")
+        return encoder.table, Layer(self.layers["output.weight"], self.layers["output.bias"])  # type: ignore[union-attr]
 
     def _as_they_were(self) -> list[Encoder]:
         if not self.loaded:
