@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 FEW_DOCUMENTS = 2_000  # labelled ones, below which encoders learn nothing that words do not say
 MANY_LABELS = 20_000  # from which on vectors are short, and shortlists and trees stand for all labels
+VERY_MANY_LABELS = 50_000  # from which on their texts are found by tokens, without a vector each (index/tokens.py)
 MANY_UNSEEN = 0.2  # of the labels: from so many without training documents on, slow readers of label texts are worth it
 LEAST_NAMED = 0.1  # of the labels that have a word in their texts: fewer, and there is nothing to read
 LEAST_TRAINED = 38_400  # documents that an encoder sees in a fit, however few there are: 150 batches
@@ -137,6 +138,12 @@ class Facts:
     @property
     def few_documents(self) -> bool:
         return self.n_labelled < FEW_DOCUMENTS
+
+    @property
+    def by_tokens(self) -> Facts:
+        """For memory: labels that are found by the tokens of their texts take a sixth of what vectors do."""
+        more = max(0, self.n_labels - VERY_MANY_LABELS)
+        return replace(self, n_labels=min(self.n_labels, VERY_MANY_LABELS) + more // 6)
 
     @property
     def few_unseen(self) -> bool:

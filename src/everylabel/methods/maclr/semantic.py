@@ -40,6 +40,10 @@ class Semantic(Method):
         return Work(reading=2 + 0.7e-6 * facts.all_words + 2.5e-5 * facts.n_labels)
 
     @classmethod
+    def fit_memory(cls, facts: Facts) -> float:
+        return super().fit_memory(facts.by_tokens)
+
+    @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:
         return encoder_for(facts, lexical=256 if facts.many_labels else 768)
 

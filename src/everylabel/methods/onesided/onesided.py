@@ -148,6 +148,10 @@ class OfDe(Method):
         return Work(reading=5 + 5e-5 * facts.n_labels, training=facts.trained_on(epochs(facts)) * per_document)
 
     @classmethod
+    def fit_memory(cls, facts: Facts) -> float:
+        return super().fit_memory(facts.by_tokens)
+
+    @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:
         return encoder_for(facts, lexical=256 if facts.many_labels else 768) | by_size(facts)
 

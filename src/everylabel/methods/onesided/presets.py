@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from everylabel.config import merge
-from everylabel.methods.facts import Facts
+from everylabel.methods.facts import VERY_MANY_LABELS, Facts
 
 ALL: dict[str, Any] = {
     "encoder": {"kind": "distilbert-base-uncased", "max_tokens": 512},
@@ -30,12 +30,12 @@ AMAZON_STEPS = 111_210  # 30 x 948,992 / 256: more than epochs alone would make 
 
 
 EPOCHS, LABELS = 5.0, 5_000  # of-de's, passes over the documents and labels of a step
-MANY, LABELS_OF_MANY = 50_000, 2_000  # labels in all, and from so many on of a step
+LABELS_OF_MANY = 2_000  # of a step, of very many
 MOST_TRAINED = 1_000_000  # documents that are read in all passes
 
 
 def labels_of_step(facts: Facts) -> int:
-    return LABELS_OF_MANY if facts.n_labels >= MANY else LABELS
+    return LABELS_OF_MANY if facts.n_labels >= VERY_MANY_LABELS else LABELS
 
 
 def epochs(facts: Facts) -> float:
@@ -44,7 +44,7 @@ def epochs(facts: Facts) -> float:
 
 def by_size(facts: Facts) -> dict[str, Any]:
     """What differs from the defaults."""
-    some: dict[str, Any] = {"labels_per_batch": LABELS_OF_MANY} if facts.n_labels >= MANY else {}
+    some: dict[str, Any] = {"labels_per_batch": LABELS_OF_MANY} if facts.n_labels >= VERY_MANY_LABELS else {}
     return some if epochs(facts) == EPOCHS else {**some, "learn": {"epochs": epochs(facts)}}
 
 
