@@ -31,9 +31,8 @@ def fit(
     if keep is None:
         method.fit(*given, run=Run(reporter))
         return {}
-    of_jobs = (
-        replace(method, refit=False) if hasattr(method, "refit") else method
-    )  # which are the same with and without
+    # jobs are the same with and without `refit`, and in any time
+    of_jobs = replace(method, refit=False, budget="") if hasattr(method, "refit") else method
     with checkpointing(keep, repr(of_jobs), say=reporter.say) as checkpoints:
         method.fit(*given, run=Run(reporter, checkpoints))
         lasts = {curve.stem: json.loads(curve.read_text().splitlines()[-1]) for curve in checkpoints.curves}

@@ -42,6 +42,8 @@ ROWS: dict[str, dict[str, Any]] = {
     "esco-skills": {"data": "esco-skills", "pairs": False},
     "eurlex57k-nopairs": {"data": "eurlex57k", "pairs": False},
     "wordnet-reverse": {"data": "wordnet-reverse"},
+    "tibkat-de": {"data": "tibkat-de"},
+    "wiktionary-translations": {"data": "wiktionary-translations"},
     "eurlex57k-dropped-0": {"data": "eurlex57k", "drop": 0},
     "eurlex57k-dropped-1": {"data": "eurlex57k", "drop": 1},
     "eurlex57k-refit": {"data": "eurlex57k", "refit": True},

@@ -5,7 +5,9 @@ Writes all pages, too: the index names what is on them.
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 
 from benchmarks.record import RESULTS
 from benchmarks.tables import (
@@ -17,6 +19,7 @@ from benchmarks.tables import (
     page,
     papers,
     prior,
+    results,
     serving,
     speed,
     tagger,
@@ -27,6 +30,7 @@ from benchmarks.tables import (
 from benchmarks.tables.markdown import Page, section, table
 
 _MODULES = (
+    results,
     tagger,
     with_pairs,
     without_pairs,
@@ -81,7 +85,7 @@ def contents_line(page: Page, text: str) -> str:
 
 
 def link(page: Page) -> str:
-    return page.path.relative_to(RESULTS).as_posix()
+    return Path(os.path.relpath(page.path, RESULTS)).as_posix()
 
 
 def main() -> None:

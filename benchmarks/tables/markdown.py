@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -13,24 +14,26 @@ from benchmarks.record import RESULTS
 
 @dataclass(frozen=True)
 class Page:
-    """results/pages/NAME.md: sections that are there only if their results are."""
+    """NAME.md of a folder: sections that are there only if their results are."""
 
     module: str  # of benchmarks.tables, that writes it
     title: str
     about: str  # one sentence, for the index, too
     runs: tuple[str, ...]  # of benchmarks.run, that measure what is on it
     sections: tuple[Callable[[], str], ...]
+    folder: Path = RESULTS / "pages"
 
     @property
     def path(self) -> Path:
-        return RESULTS / "pages" / f"{self.module.replace('_', '-')}.md"
+        return self.folder / f"{self.module.replace('_', '-')}.md"
 
     def text(self) -> str:
         parts = [part for section in self.sections if (part := section())]
         if not parts:
             return ""
         command = f"python -m benchmarks.tables.{self.module}"
-        opening = f"{self.about} Written by `{command}` from the JSON files of [results](../README.md)."
+        index = Path(os.path.relpath(RESULTS / "README.md", self.folder)).as_posix()
+        opening = f"{self.about} Written by `{command}` from the JSON files of [results]({index})."
         return "\n".join([f"# {self.title}\n\n{opening}\n", *parts])
 
     def write(self) -> None:
@@ -38,7 +41,7 @@ class Page:
         if text := self.text():
             self.path.parent.mkdir(exist_ok=True)
             self.path.write_text(text, encoding="utf-8")
-            print(f"wrote {self.path.relative_to(RESULTS.parent)}")
+            print(f"wrote {self.path.relative_to(RESULTS.parent.parent)}")
 
 
 ALL_TEXTS = "Label texts: names, alternative names and descriptions, as far as a vocabulary has them."
