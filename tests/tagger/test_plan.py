@@ -15,9 +15,10 @@ from scipy.sparse import csr_matrix
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
 from everylabel.errors import ConfigError
 from everylabel.machine import Speeds
-from everylabel.methods.facts import Facts
+from everylabel.methods.facts import MANY_LABELS, VERY_MANY_LABELS, Facts
 from everylabel.registry import METHODS, method_class
 from everylabel.run import Machines
+from everylabel.tagger.budget import default_budget, seconds_of
 from everylabel.tagger.experts import new_expert
 from everylabel.tagger.plan import (
     KEPT,
@@ -26,9 +27,7 @@ from everylabel.tagger.plan import (
     by_worth,
     choose_plan,
     cost,
-    default_budget,
     rehearsal_of,
-    seconds_of,
 )
 
 ORDER = [method.name for method in by_worth()]
@@ -70,8 +69,8 @@ TABLE: list[tuple[str, dict[str, Any], set[str], dict[str, str], str]] = [
     (
         "many labels",
         {"n_labels": 200_000},
-        {"svm", "knn", "zestxml", "depl"},
-        {"xr-linear": "svm is there", "hybrid": "every label"},
+        {"svm", "knn", "zestxml", "depl", "hybrid"},
+        {"xr-linear": "svm is there"},
         "held out",
     ),
     ("a bag of words", {"texts": False}, {"svm", "knn"}, {"tfidf": "bag of words", "of-de": "bag"}, "held out"),
@@ -358,8 +357,10 @@ def test_costs_never_fall_where_there_is_more(values: dict[str, Any], seen: floa
     }[name]
     for expert in map(method_class, ORDER):
         assert expert.fit_memory(more) >= expert.fit_memory(own) > 0, expert.name
-        if own.many_labels == more.many_labels:  # with many labels some of them are read in another way, and faster
-            assert expert.cost(more).seconds(more) >= expert.cost(own).seconds(own), expert.name
+        # with many labels some of them are read in another way, and faster; of very many a step takes fewer
+        if all((own.n_labels >= edge) == (more.n_labels >= edge) for edge in (MANY_LABELS + 1, VERY_MANY_LABELS)):
+            least = (1 - 1e-9) * expert.cost(own).seconds(own)  # but for rounding
+            assert expert.cost(more).seconds(more) >= least, expert.name
 
 
 @settings(deadline=None, max_examples=200)
@@ -406,7 +407,7 @@ IN_TIME: list[tuple[str, float, float, set[str], set[str]]] = [  # minutes and G
     ("149 k", 60, 8, CHEAP | {"zestxml", "of-de", "xml0"}, {"svm", "depl"}),
     ("895 k", 15, 16, CHEAP, {"svm", "depl"}),
     ("895 k", 60, 16, CHEAP | {"zestxml"}, {"svm", "depl"}),
-    ("895 k", 60, 4, {"tfidf", "knn"}, {"svm", "xr-linear", "zestxml", "depl"}),
+    ("895 k", 60, 4, CHEAP, {"svm", "zestxml", "depl"}),
 ]
 
 

@@ -29,6 +29,6 @@ def history(model: Model, json: Json = False) -> None:
 
 def about(event: dict[str, Any]) -> str:
     """The numbers of an event, in words."""
-    from everylabel.tagger.plan import spoken_event
+    from everylabel.tagger.budget import spoken_event
 
     return spoken_event(event, without=COLUMNS)

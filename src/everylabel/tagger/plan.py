@@ -9,7 +9,6 @@ An expert that needs more memory than a fit may take, beside the models of those
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -19,6 +18,7 @@ from everylabel.errors import ConfigError
 from everylabel.memory import spoken_bytes
 from everylabel.methods.facts import Facts, Work
 from everylabel.registry import method_class, method_classes
+from everylabel.tagger.budget import default_budget, spoken
 from everylabel.tagger.growth import SAFETY, within
 from everylabel.tagger.rehearsal import CROSS_FITTED, LEAST_DEV, LEAST_ROWS, MOST_HELD
 from everylabel.text.language import unread
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 RehearsalKind: TypeAlias = Literal["dev", "held out", "folds", "mean", "none"]
 Accuracy: TypeAlias = Literal["default", "fast"]
 
-UNITS = {"h": 3600, "m": 60, "s": 1}
-NUMBER = r"[0-9]+(?:\.[0-9]+)?"
 BY_TRANSFORMER = 8e-3  # seconds a text, of a small one
 TOO_SLOW = "takes longer for a document than a fast tagger may"
 KEPT = 0.15  # of a fit's peak: the model that it leaves, and what others read of the documents, too
@@ -393,42 +391,3 @@ def rehearsal_of(facts: Facts) -> RehearsalKind:
     if facts.n_labelled < LEAST_ROWS:
         return "mean"
     return "held out" if facts.n_labelled > CROSS_FITTED else "folds"
-
-
-def default_budget(facts: Facts) -> float:
-    """Seconds: five minutes for few documents, an hour for 45,000 long ones and for whatever is more; short ones, with
-    which all is done sooner, have less."""
-    by_documents = 300 + 0.073 * facts.n_docs + 0.002 * facts.n_labels
-    by_words = 200 + 0.002 * facts.n_docs + 2.5e-4 * facts.all_words + 1e-3 * facts.n_labels
-    return min(3600.0, by_documents, max(600.0, by_words))
-
-
-def seconds_of(budget: str) -> float | None:
-    """ "30m", "2h", "1h30m", "90s" or "90" in seconds; None of "": the default."""
-    given = budget.strip()
-    if not given:
-        return None
-    if re.fullmatch(NUMBER, given):
-        given += "s"
-    found = re.fullmatch(r"\s*".join(rf"(?:({NUMBER})\s*{unit})?" for unit in UNITS), given)
-    seconds = (
-        sum(float(own or 0) * UNITS[unit] for own, unit in zip(found.groups(), UNITS, strict=True)) if found else 0
-    )
-    if not 0 < seconds < float("inf"):
-        raise ConfigError(f"budget must be a time such as 90s, 30m, 2h or 1h30m; got {budget!r}")
-    return seconds
-
-
-def spoken(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5_400 else f"{seconds / 3600:.1f} h"
-
-
-def spoken_event(event: Mapping[str, Any], without: Collection[str] = ()) -> str:
-    """An event of a tagger's history, in words."""
-    told = {name: value for name, value in event.items() if not isinstance(value, dict) and name not in without}
-    first = " ".join(str(told.pop(name)) for name in ("when", "what") if name in told)
-    numbers = {name: f"{value:,}" if isinstance(value, (int, float)) else str(value) for name, value in told.items()}
-    rest = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in numbers.items())
-    return ": ".join(part for part in (first, rest) if part)

@@ -34,6 +34,7 @@ from everylabel.run import QUIET, Machines, Run
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.tagger.blend import Blend, enough_for_trees, learn
 from everylabel.tagger.blending_set import joined_set
+from everylabel.tagger.budget import seconds_of, spoken, spoken_event
 from everylabel.tagger.candidates import ADDED, CandidateTable, column_names, lengths_of_names, tabulated
 from everylabel.tagger.clock import Clock
 from everylabel.tagger.contents import check_contents
@@ -43,7 +44,7 @@ from everylabel.tagger.explain import Evidence, Training, beginnings, evidence
 from everylabel.tagger.job_cache import FittedJob, RankingsByRehearsal
 from everylabel.tagger.jobs import jobs_of, joined, run_jobs
 from everylabel.tagger.order import DEPTH, MOST_NEW, ORDERS, Order, best_rare_weight, interleaved, only_new
-from everylabel.tagger.plan import Accuracy, Choice, Plan, choose_plan, seconds_of, spoken, spoken_event
+from everylabel.tagger.plan import Accuracy, Choice, Plan, choose_plan
 from everylabel.tagger.prior import Prior, prior_among, prior_of
 from everylabel.tagger.probability import rate_of_unseen
 from everylabel.tagger.refit import fit_again
@@ -60,10 +61,8 @@ WHEN = "%Y-%m-%dT%H:%M:%SZ"
 
 @method("tagger", "several methods, chosen for the data and blended: frequent, rare and unseen labels in one ranking")
 class Tagger(Method):
-    """Frequent, rare and unseen labels in one ranking, by several methods and a blend that has learned whom to trust.
-
-    See the file for the cost.
-    """
+    """Frequent, rare and unseen labels in one ranking, by several methods and a blend that has learned whom to trust;
+    see the file for the cost."""
 
     traits = Traits(pairs="welcome", documents="welcome", reads_label_texts=True, ranks_unseen=True, needs_texts=False)
 

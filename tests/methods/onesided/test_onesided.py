@@ -324,7 +324,7 @@ def test_a_label_s_text() -> None:
         ({"learn": Learning(epochs=0)}, "learn.epochs must be above 0"),
         ({"encoder": EncoderConfig(passages="mean")}, "encoder.passages must be 'first'; got 'mean'"),
         ({"label_side": "same", "label_encoder": "minilm"}, "label_encoder is for label_side='frozen'"),
-        ({"label_encoder": "minilm + "}, "label_encoder must be names or folders such as 'own"),
+        ({"label_encoder": "minilm + "}, "label_encoder must be names or folders, as 'own"),
         ({"label_encoder": " "}, "label_encoder must be names or folders"),
         ({"output": "linear", "center": False, "frequency_weight": 0.0}, "output='linear' is for label_side='free'"),
         ({"output": "linear", "label_side": "free", "center": False}, "and frequency_weight=0"),

@@ -56,7 +56,7 @@ from everylabel.methods.depl.depl import seen_first
 from everylabel.methods.depl.settings import Learning
 from everylabel.methods.evidence import Clue, heaviest_window
 from everylabel.methods.facts import FEW_DOCUMENTS, Facts, Work, encoder_for
-from everylabel.methods.onesided.presets import EPOCHS, FROZEN, LABELS, by_size, epochs, labels_of_step, presets_of
+from everylabel.methods.onesided.presets import EPOCHS, FROZEN, LABELS, by_size, epochs, per_document, presets_of
 from everylabel.methods.onesided.spread import row_of
 from everylabel.methods.rare import check_rare_weight
 from everylabel.methods.traits import PAIRS_AND_TEXTS, SHALLOW, method
@@ -144,8 +144,7 @@ class OfDe(Method):
 
     @classmethod
     def cost(cls, facts: Facts) -> Work:
-        per_document = 2.2e-4 + 8e-7 * min(facts.words, 1_000) + 1e-7 * min(facts.n_seen, labels_of_step(facts))
-        return Work(reading=5 + 5e-5 * facts.n_labels, training=facts.trained_on(epochs(facts)) * per_document)
+        return Work(reading=5 + 5e-5 * facts.n_labels, training=facts.trained_on(epochs(facts)) * per_document(facts))
 
     @classmethod
     def fit_memory(cls, facts: Facts) -> float:
@@ -168,9 +167,7 @@ class OfDe(Method):
                 f"got {self.encoder.passages!r}"
             )
         if not all(self._label_encoders):
-            raise ConfigError(
-                f"label_encoder must be names or folders such as 'own + minilm'; got {self.label_encoder!r}"
-            )
+            raise ConfigError(f"label_encoder must be names or folders, as 'own + minilm'; got {self.label_encoder!r}")
         if self.label_encoder and self.label_side != "frozen":
             raise ConfigError(
                 f"label_encoder is for label_side='frozen'; got {self.label_encoder!r} with {self.label_side!r}"
