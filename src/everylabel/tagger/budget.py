@@ -17,7 +17,7 @@ def default_budget(facts: Facts) -> float:
     """Seconds: five minutes for few documents, an hour for 45,000 long ones and for whatever is more; short ones, with
     which all is done sooner, have less."""
     by_documents = 300 + 0.073 * facts.n_docs + 0.002 * facts.n_labels
-    by_words = 200 + 0.002 * facts.n_docs + 2.5e-4 * facts.all_words + 1e-3 * facts.n_labels
+    by_words = 340 + 0.002 * facts.n_docs + 2.5e-4 * facts.all_words + 1e-3 * facts.n_labels
     return min(3600.0, by_documents, max(600.0, by_words))
 
 
