@@ -107,8 +107,8 @@ class ZestXml(Method):
         n_read = facts.n_labels if facts.many_labels else 0
         beyond = 1e-5 * facts.read_words if facts.n_labelled > MOST_DOCUMENTS else 0.0
         learning = min(facts.n_pairs, MOST_PAIRS) * (2e-4 + 1.3e-6 * of_document)
-        if facts.many_labels:  # and shortlists, of each document; all of wordnet-reverse, not a part of it
-            learning = 2.4 * learning + 1.5e-6 * of_document * min(facts.n_labelled, MOST_DOCUMENTS)
+        if facts.many_labels:  # and shortlists; from all of wordnet-reverse and tibkat-de
+            learning = 2.2 * learning + 1.5e-6 * of_document * min(facts.n_labelled, MOST_DOCUMENTS)
         return Work(reading=3e-5 * n_read + beyond, solving=learning + 3e-5 * n_read)
 
     @classmethod
