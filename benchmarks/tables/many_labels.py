@@ -105,12 +105,36 @@ def token_section() -> str:
     return section("Label texts by their tokens", table(columns, rows), notes, conditions(records[-1]))
 
 
+def weights_section() -> str:
+    record = read_result("fewer-weights")
+    if record is None:
+        return ""
+    rows = [
+        [
+            corpus,
+            f"{found['seen']:,}",
+            limit,
+            *(percent(one["scores"][key]) for key in one["scores"]),
+            f"{one['mb']:.0f}",
+        ]
+        + [f"{one['seconds']:.0f}"]
+        for corpus, found in record["corpora"].items()
+        for limit, one in found["rows"].items()
+    ]
+    columns = ["data", "labels seen", "weights dropped below", "P@1", "nDCG@5", "PSP@5", "R@100", "MB", "CPU s"]
+    notes = (
+        "`xr-linear` on 2,000 documents of dev. Plans have the higher limit for more than 100,000 labels with documents "
+        "of at most 30 words: with longer ones it costs much."
+    )
+    return section("Fewer weights", table(columns, rows), notes, conditions(record))
+
+
 PAGE = Page(
     module="many_labels",
     title="Many labels",
     about="What 148,897 labels cost, and the indexes of their vectors and texts.",
-    runs=("scale", "label_index", "token_index", "hybrid_shortlist"),
-    sections=(scale_section, index_section, token_section, hybrid_section),
+    runs=("scale", "label_index", "token_index", "hybrid_shortlist", "fewer_weights"),
+    sections=(scale_section, index_section, token_section, hybrid_section, weights_section),
 )
 
 if __name__ == "__main__":

@@ -30,10 +30,9 @@ from everylabel.text.views import Views
 from everylabel.tree.build import LabelTree, build_tree, flat_tree, pifa
 from everylabel.types import Csr, IntArray, LongArray, Ranking
 
-# Labels with documents from which on nine tenths of the weights are left out: on dev of wordnet-reverse (130,000 such
-# labels) nDCG@5 is 2.83 instead of 2.80, on that of wiktionary-translations (864,000) 14.47 instead of 14.33, with a
-# seventh of the model and a fifteenth of the memory. With 24,000 (tibkat-de) it would cost 2.5 points.
-FEWER_WEIGHTS_FROM, FEWER_WEIGHTS = 100_000, 0.012
+# Labels with documents, and words of a document, from which on and up to which nine tenths of the weights are left out:
+# with definitions of a line nothing is lost (benchmarks.run.fewer_weights), with abstracts (tibkat-de) ten points are.
+FEWER_WEIGHTS_FROM, SHORT, FEWER_WEIGHTS = 100_000, 30, 0.012
 
 
 @method("svm", "one linear classifier per label against all documents: the flat variant of xr-linear")
@@ -61,17 +60,13 @@ class Svm(Method):
     @classmethod
     def fit_memory(cls, facts: Facts) -> float:
         """The words of the documents, and the classifiers' weights, twice while they are put together."""
-        return (
-            3e8
-            + 60 * facts.pieces * facts.kept_words
-            + 12_000 * min(facts.n_seen, FEWER_WEIGHTS_FROM)
-            + (1_500 * max(0, facts.n_seen - FEWER_WEIGHTS_FROM))
-        )
+        beyond = max(0, facts.n_seen - FEWER_WEIGHTS_FROM) if facts.words <= SHORT else 0
+        return 3e8 + 60 * facts.pieces * facts.kept_words + 12_000 * (facts.n_seen - beyond) + 1_500 * beyond
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:
-        fewer = {"solver": {"prune": FEWER_WEIGHTS}} if facts.n_seen > FEWER_WEIGHTS_FROM else {}
-        return {**compound_language(facts), **fewer}
+        fewer = facts.n_seen > FEWER_WEIGHTS_FROM and facts.words <= SHORT
+        return {**compound_language(facts), **({"solver": {"prune": FEWER_WEIGHTS}} if fewer else {})}
 
     def check(self) -> None:
         check_reading(self.tfidf, self.language)
