@@ -123,8 +123,8 @@ def weights_section() -> str:
     ]
     columns = ["data", "labels seen", "weights dropped below", "P@1", "nDCG@5", "PSP@5", "R@100", "MB", "CPU s"]
     notes = (
-        "`xr-linear` on 2,000 documents of dev. Plans have the higher limit for more than 100,000 labels with documents "
-        "of at most 30 words: with longer ones it costs much."
+        "`xr-linear` on 2,000 documents of dev. Plans have the higher limit for more than 100,000 labels with "
+        "documents of at most 30 words: with longer ones it costs much."
     )
     return section("Fewer weights", table(columns, rows), notes, conditions(record))
 
