@@ -177,11 +177,12 @@ def test_side_by_side_as_in_turn(
 
 def test_those_that_cannot_use_all_cores_stand_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVERYLABEL_THREADS", "2")
-    assert isinstance(executor_of("zestxml", 2, QUIET), SideBySide)
-    assert isinstance(executor_of("zestxml", 1, QUIET), InTurn)
-    assert isinstance(executor_of("svm", 2, QUIET), InTurn)
+    assert isinstance(executor_of("zestxml", 2, 2, QUIET), SideBySide)
+    assert isinstance(executor_of("zestxml", 2, 1, QUIET), InTurn)  # there is no room for two
+    assert isinstance(executor_of("zestxml", 1, 2, QUIET), InTurn)
+    assert isinstance(executor_of("svm", 2, 2, QUIET), InTurn)
     named = InTurn()
-    assert executor_of("zestxml", 2, Run(executor=named)) is named
+    assert executor_of("zestxml", 2, 2, Run(executor=named)) is named
 
 
 class Elsewhere:

@@ -22,7 +22,8 @@ from everylabel.methods.facts import Facts, Work
 from everylabel.methods.traits import Traits
 from everylabel.registry import METHODS, method_class, register
 from everylabel.run import Run
-from everylabel.tagger.plan import choose_plan, cost
+from everylabel.tagger.choice import cost
+from everylabel.tagger.plan import choose_plan
 from everylabel.tagger.tagger import Tagger
 from everylabel.text.views import Views
 from everylabel.types import Ranking

@@ -19,16 +19,9 @@ from everylabel.methods.facts import MANY_LABELS, VERY_MANY_LABELS, Facts
 from everylabel.registry import METHODS, method_class
 from everylabel.run import Machines
 from everylabel.tagger.budget import default_budget, seconds_of
+from everylabel.tagger.choice import Choice, cost
 from everylabel.tagger.experts import new_expert
-from everylabel.tagger.plan import (
-    KEPT,
-    Choice,
-    Plan,
-    by_worth,
-    choose_plan,
-    cost,
-    rehearsal_of,
-)
+from everylabel.tagger.plan import Plan, by_worth, choose_plan, rehearsal_of
 
 ORDER = [method.name for method in by_worth()]
 TRAITS = {method.name: method.traits for method in by_worth()}
@@ -385,7 +378,7 @@ def test_more_memory_and_more_time_never_lose_worth(
             continue
         plan = choose_plan(replace(own, memory=memory), budget)
         for last in (*plan.experts, *plan.spare):
-            models = sum(KEPT * choice.memory for choice in plan.experts if choice.name != last.name)
+            models = sum(choice.kept for choice in plan.experts if choice.name != last.name)
             assert last.memory + (models if last in plan.experts else 0) <= memory * (1 + 1e-9)
         assert plan.memory <= memory
         plans.append([name in plan.names for name in ORDER])
@@ -453,6 +446,16 @@ def test_jobs_that_run_side_by_side_count_together() -> None:
     assert {2 if method_class(name).traits.on_one_core < 2 else 1 for name in found} == {1, 2}
     one_core = {choice.name: choice.memory for choice in choose_plan(replace(own, cores=1), DAY).experts}
     assert all(one_core[name] <= memory for name, memory in found.items() if name in one_core)
+
+
+def test_fits_that_have_no_room_side_by_side_are_made_one_after_the_other() -> None:
+    own = facts(**SIZES["895 k"])
+    roomy, narrow = (choose_plan(replace(own, memory=gb * GB), DAY) for gb in (32, 8))
+    both, turn = (next(one for one in plan.experts if one.name == "zestxml") for plan in (roomy, narrow))
+    assert (both.at_once, turn.at_once) == (2, 1)
+    assert turn.memory == pytest.approx(both.memory / 2, abs=1)
+    assert both.seconds < turn.seconds < 2 * both.seconds
+    assert narrow.memory <= 8 * GB < roomy.memory
 
 
 def test_a_plan_of_long_ago_says_nothing_of_memory() -> None:

@@ -27,11 +27,12 @@ from everylabel.methods.words.neighbours import NearestNeighbours as Knn
 from everylabel.registry import method_class
 from everylabel.run import QUIET, Machines, Run
 from everylabel.tagger import jobs
+from everylabel.tagger.choice import Choice
 from everylabel.tagger.clock import Clock
 from everylabel.tagger.experts import fit_expert, new_expert
 from everylabel.tagger.growth import SAFETY
 from everylabel.tagger.job_cache import FittedJob
-from everylabel.tagger.plan import Choice, Plan, choose_plan
+from everylabel.tagger.plan import Plan, choose_plan
 from everylabel.tagger.refit import WHAT, counts_for_blend, fitted_again, with_dev
 from everylabel.tagger.tagger import Tagger
 from everylabel.train.checkpoint import checkpointing

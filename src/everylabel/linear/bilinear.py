@@ -1,7 +1,7 @@
 """The compiled part of a sparse bilinear model: score(x, z) = bias + the sum over (f, g) of x_f W_fg z_g.
 
 W is kept by its label features g: a row of `w` lists the document features f that go with g, so that a pair costs the
-lengths of its label features' rows. Documents and labels are csr.
+lengths of its label features' rows, a bit looked at for each. Documents and labels are csr.
 """
 
 from __future__ import annotations
@@ -42,37 +42,58 @@ def learn_pairs(
     z_indptr, z_indices, z_values = z
     w_indptr, w_indices, w_values = w
     there = np.zeros(n_features, np.float32)
+    is_there = np.zeros(n_features // 32 + 1, np.uint32)  # a bit each: rows of w are long, and few of their words are
+    widest = _longest(z_indptr)
+    found = np.empty(_longest(x_indptr) * widest + 1, np.int64)  # entries of w for words that the document has
+    ends = np.empty(widest, np.int64)  # of what is found for each label feature
     loss = 0.0
     for d in order:
         for i in range(x_indptr[d], x_indptr[d + 1]):
-            there[x_indices[i]] = x_values[i]
+            column = x_indices[i]
+            there[column] = x_values[i]
+            is_there[column >> 5] |= np.uint32(1) << np.uint32(column & 31)
         for p in range(pair_indptr[d], pair_indptr[d + 1]):
             label = pair_labels[p]
+            begin = z_indptr[label]
             margin = bias[0]
-            for i in range(z_indptr[label], z_indptr[label + 1]):
+            n: Any = 0
+            for i in range(begin, z_indptr[label + 1]):
                 g = z_indices[i]
-                if plain[p] and g >= own:
-                    continue
-                for e in range(w_indptr[g], w_indptr[g + 1]):
-                    margin += z_values[i] * w_values[e] * there[w_indices[e]]
+                if not (plain[p] and g >= own):
+                    first = n
+                    for e in range(w_indptr[g], w_indptr[g + 1]):
+                        found[n] = e
+                        n += np.int64((is_there[w_indices[e] >> 5] >> np.uint32(w_indices[e] & 31)) & np.uint32(1))
+                    for m in range(first, n):
+                        e = found[m]
+                        margin += z_values[i] * w_values[e] * there[w_indices[e]]
+                ends[i - begin] = n
             sign = 1.0 if pair_hits[p] else -1.0
             cost = cost_positive if pair_hits[p] else 1.0
             loss += cost * np.log1p(np.exp(-sign * margin))
             step = -sign * cost / (1.0 + np.exp(sign * margin))
             bias[1] += step * step
             bias[0] -= lr * step / np.sqrt(bias[1])
-            for i in range(z_indptr[label], z_indptr[label + 1]):
-                g = z_indices[i]
-                if plain[p] and g >= own:
-                    continue
-                for e in range(w_indptr[g], w_indptr[g + 1]):
-                    if there[w_indices[e]] != 0:
-                        gradient = step * z_values[i] * there[w_indices[e]]
-                        squares[e] += gradient * gradient
-                        w_values[e] -= lr * gradient / np.sqrt(squares[e])
+            m = 0
+            for i in range(begin, z_indptr[label + 1]):
+                while m < ends[i - begin]:
+                    e = found[m]
+                    gradient = step * z_values[i] * there[w_indices[e]]
+                    squares[e] += gradient * gradient
+                    w_values[e] -= lr * gradient / np.sqrt(squares[e])
+                    m += 1
         for i in range(x_indptr[d], x_indptr[d + 1]):
             there[x_indices[i]] = 0
+            is_there[x_indices[i] >> 5] = 0
     return loss / max(len(pair_labels), 1)
+
+
+@njit(nogil=True, cache=True)
+def _longest(indptr: Any) -> Any:
+    longest = 0
+    for row in range(len(indptr) - 1):
+        longest = max(longest, indptr[row + 1] - indptr[row])
+    return longest
 
 
 @njit(nogil=True, cache=True)

@@ -29,14 +29,21 @@ class Step(NamedTuple):
     least: float  # budget from which on it is worth it
 
 
-def within(budget: float, seconds: Mapping[str, float], too_large: Collection[str] = ()) -> set[str]:
+def within(
+    budget: float,
+    seconds: Mapping[str, float],
+    too_large: Collection[str] = (),
+    later: Mapping[str, float] | None = None,
+) -> set[str]:
     """The experts that there is time for, of those in the order of their worth, with their times; always one.
-    `too_large`: those for which there is no memory, however much time there is."""
+    `too_large`: those for which there is no memory, however much time there is. `later`: seconds more for want of
+    memory, which change who there is time for and not the order."""
     spent, there = 0.0, set[str]()
     for step in steps(seconds, too_large):
-        if there and (step.least > budget or spent + step.more > SAFETY * budget):
+        more = step.more + (later or {}).get(step.name, 0.0)
+        if there and (step.least > budget or spent + more > SAFETY * budget):
             break
-        spent += max(step.more, 0.0)
+        spent += max(more, 0.0)
         if step.name in too_large:
             continue
         there.add(step.name)

@@ -62,21 +62,24 @@ def answers_whole(name: str, rehearsal: Rehearsal) -> bool:
     return not traits.learns_from_pairs or (rehearsal.outside and traits.label_by_label)
 
 
-def executor_of(name: str, n_jobs: int, run: Run) -> Executor:
+def executor_of(name: str, n_jobs: int, at_once: int, run: Run) -> Executor:
     """Who runs an expert's jobs, if nobody was named."""
     if run.executor is not None:
         return run.executor
-    return SideBySide() if method_class(name).traits.side_by_side(n_jobs, n_threads()) else InTurn()
+    together = at_once > 1 and method_class(name).traits.side_by_side(n_jobs, n_threads())
+    return SideBySide() if together else InTurn()
 
 
-def run_jobs(jobs: Sequence[Job], dataset: Dataset, rehearsals: Sequence[Rehearsal], run: Run) -> Iterator[FittedJob]:
-    """Of one expert, in their order: from the cache, or fitted and put there as soon as they are. An executor that
-    works elsewhere begins at once."""
+def run_jobs(
+    jobs: Sequence[Job], dataset: Dataset, rehearsals: Sequence[Rehearsal], run: Run, at_once: int = 1
+) -> Iterator[FittedJob]:
+    """Of one expert, in their order: from the cache, or fitted and put there as soon as they are; `at_once`: side by
+    side where that is faster. An executor that works elsewhere begins at once."""
     keys = {job.label: cache_key(job, len(rehearsals)) for job in jobs}
     known = {job.label: job_cache.read(job.label, keys[job.label], run) for job in jobs}
     missing = [job for job in jobs if known[job.label] is None]
     work = partial(run_job, dataset=dataset, rehearsals=rehearsals, run=run)
-    fitted = executor_of(jobs[0].name, len(missing), run).map(
+    fitted = executor_of(jobs[0].name, len(missing), at_once, run).map(
         work, missing, lambda job, result: job_cache.write(job.label, keys[job.label], result, run)
     )
     return (known[job.label] or next(fitted) for job in jobs)

@@ -4,23 +4,25 @@
 beside others is said by its class (methods/traits.py). Experts are taken in the order of their worth as long as their
 time fits into the budget (growth.py); those for which it does not come last, if the others were faster than planned;
 what is left out, and why, is a part of the plan. Times are those of this machine: its speeds are among the facts.
-An expert that needs more memory than a fit may take, beside the models of those that are worth more, is not planned.
+An expert that needs more memory than a fit may take, beside the models of those that are worth more, is not planned;
+one whose fits have no room side by side has them one after the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from everylabel.config import merge
 from everylabel.errors import ConfigError
 from everylabel.memory import spoken_bytes
-from everylabel.methods.facts import Facts, Work
+from everylabel.methods.facts import Facts
 from everylabel.registry import method_class, method_classes
 from everylabel.tagger.budget import default_budget, spoken
+from everylabel.tagger.choice import Choice, choice_of, fits_of
 from everylabel.tagger.growth import SAFETY, within
-from everylabel.tagger.rehearsal import CROSS_FITTED, LEAST_DEV, LEAST_ROWS, MOST_HELD
+from everylabel.tagger.rehearsal import CROSS_FITTED, LEAST_DEV, LEAST_ROWS
+from everylabel.tagger.room import in_turn_without_room, no_memory, peak_of, too_large_of
 from everylabel.text.language import unread
 
 if TYPE_CHECKING:
@@ -29,28 +31,7 @@ if TYPE_CHECKING:
 RehearsalKind: TypeAlias = Literal["dev", "held out", "folds", "mean", "none"]
 Accuracy: TypeAlias = Literal["default", "fast"]
 
-BY_TRANSFORMER = 8e-3  # seconds a text, of a small one
 TOO_SLOW = "takes longer for a document than a fast tagger may"
-KEPT = 0.15  # of a fit's peak: the model that it leaves, and what others read of the documents, too
-OVERHEAD = 1.0  # seconds of an expert beside its fits and rankings
-
-
-@dataclass(frozen=True)
-class Choice:
-    """An expert of the plan."""
-
-    name: str
-    why: str
-    seconds: float  # of all its fits, by estimate
-    settings: dict[str, Any] = field(default_factory=dict)
-    kind: str = ""  # of work that most of them are: what takes longer than planned says how long the like of it takes
-    again: float = 0.0  # seconds to fit it on train and dev, once the blend is learned; 0: it keeps its first fit
-    memory: float = 0.0  # bytes at the peak of its fits, those that run side by side together; 0: a plan of long ago
-
-    @property
-    def spoken_costs(self) -> str:
-        memory = [spoken_bytes(self.memory)] if self.memory else []
-        return ", ".join([f"about {spoken(self.seconds)}", *memory])
 
 
 @dataclass(frozen=True)
@@ -176,16 +157,18 @@ def choose_plan(
         if why_not:
             left.append((method.name, why_not))
         else:
-            able.append(_choice(method, facts, rehearsal, refit=refit))
+            able.append(choice_of(method, facts, rehearsal, refit=refit))
     if not able:
         raise ConfigError("no expert is left to fit; switch off fewer of them, or give a larger budget")
-    too_large = {} if only else _too_large(able, facts)
+    too_large = {} if only else too_large_of(able, facts)
     there = {c.name for c in able}
+    roomy, able = able, able if only else in_turn_without_room(able, facts, rehearsal)
     if not only:
-        there = within(budget, _wall_times(able, facts, rehearsal, budget), too_large)
+        later = {one.name: one.seconds - fast.seconds for one, fast in zip(able, roomy, strict=True)}
+        there = within(budget, _wall_times(roomy, facts, rehearsal, budget), too_large, later)
     chosen = [choice for choice in able if choice.name in there]
     if not chosen:
-        raise _no_memory(able, facts)
+        raise no_memory(able, facts)
     left += too_large.items()
     spare = []
     for choice in able:
@@ -240,40 +223,9 @@ def _wall_times(able: Sequence[Choice], facts: Facts, rehearsal: str, budget: fl
     """
     found = {}
     for choice in able:
-        job = choice.seconds / _fits(method_class(choice.name), rehearsal)[1]
+        job = choice.seconds / fits_of(method_class(choice.name), rehearsal)[1]
         found[choice.name] = choice.seconds / facts.at_once if job <= SAFETY * budget else choice.seconds
     return found
-
-
-def peak_of(choices: Iterable[Choice]) -> float:
-    """Bytes that fits take in any order, one after the other: the largest at its peak, and the models of the others. Of
-    one that would come in the place of another the larger counts."""
-    places: dict[str, float] = {}
-    for choice in choices:
-        place = method_class(choice.name).traits.better_than or choice.name
-        places[place] = max(choice.memory, places.get(place, 0.0))
-    return KEPT * sum(places.values()) + (1 - KEPT) * max(places.values(), default=0.0)
-
-
-def _too_large(able: Sequence[Choice], facts: Facts) -> dict[str, str]:
-    """Those that do not fit beside the ones that are worth more, and why. With more memory the first one that makes a
-    difference is there."""
-    fitting, found = list[Choice](), dict[str, str]()
-    for choice in able:
-        needed = peak_of([*fitting, choice])
-        if needed > facts.memory:
-            found[choice.name] = f"needs about {spoken_bytes(needed)}, {spoken_bytes(facts.memory)} are there"
-        else:
-            fitting.append(choice)
-    return found
-
-
-def _no_memory(able: Sequence[Choice], facts: Facts) -> ConfigError:
-    least = min(able, key=lambda choice: choice.memory)
-    return ConfigError(
-        f"no expert fits into {spoken_bytes(facts.memory)}: {least.name} needs about {spoken_bytes(least.memory)}, and "
-        "the others more; give the fit more memory (--memory)"
-    )
 
 
 def by_worth() -> list[type[Method]]:
@@ -320,67 +272,11 @@ def _without_pairs(
         f"no labelled documents, {facts.n_docs:,} without labels, {facts.n_labels:,} labels, "
         f"language {facts.language!r}"
     )
-    choices = [_choice(method, facts, "none") for method in able]
+    choices = [choice_of(method, facts, "none") for method in able]
     choice = next((one for one in choices if only or one.memory <= facts.memory), None)
     if choice is None:
-        raise _no_memory(choices, facts)
+        raise no_memory(choices, facts)
     return Plan((choice,), (), budget, "none", reason, warning=unread(facts.language))
-
-
-def _choice(method: type[Method], facts: Facts, rehearsal: str, *, refit: bool = False) -> Choice:
-    work = asdict(method.cost(facts))
-    again = refit and rehearsal == "dev" and method.traits.learns_from_pairs
-    return Choice(
-        method.name,
-        method.traits.why,
-        round(cost(method, facts, rehearsal), 1),
-        merge(method.settings_for(facts), method.with_encoder(facts.encoder)),
-        max(work, key=lambda kind: work[kind]),
-        round(OVERHEAD + _once(method, _with_dev(facts)), 1) if again else 0.0,
-        _memory(method, facts, rehearsal),
-    )
-
-
-def cost(method: type[Method], facts: Facts, rehearsal: str) -> float:
-    """Seconds of all fits of an expert, on this machine. Rough: what really is spent is watched while fitting."""
-    traits = method.traits
-    fits, jobs = _fits(method, rehearsal)
-    if traits.side_by_side(jobs, facts.cores):
-        fits *= traits.on_one_core / facts.cores
-    asked = {"dev": min(facts.n_dev, MOST_HELD), "held out": MOST_HELD, "folds": facts.n_labelled}.get(rehearsal, 0)
-    ranking = Work(reading=method.seconds_per_document(facts) * asked).seconds(facts)
-    return OVERHEAD + _once(method, facts) * fits + ranking
-
-
-def _once(method: type[Method], facts: Facts) -> float:
-    """Seconds of one fit."""
-    work = method.cost(facts)
-    if facts.encoder and method.with_encoder(facts.encoder):
-        work = replace(work, reading=work.reading + BY_TRANSFORMER * (facts.n_docs + facts.n_labels))
-    return work.seconds(facts)
-
-
-def _memory(method: type[Method], facts: Facts, rehearsal: str) -> float:
-    """Bytes at the peak, of as many fits as run at a time in a process: jobs.py. On a cluster each has its own."""
-    jobs = _fits(method, rehearsal)[1]
-    together = not facts.machines and method.traits.side_by_side(jobs, facts.cores)
-    at_once = min(jobs, facts.cores) if together else 1
-    return round(at_once * method.fit_memory(facts))
-
-
-def _fits(method: type[Method], rehearsal: str) -> tuple[float, int]:
-    """How many times as long as one fit all of them take, and how many there are."""
-    traits = method.traits
-    if not traits.learns_from_pairs or (rehearsal == "dev" and traits.label_by_label):
-        return 1.0, 1
-    return {"dev": (2.0, 2), "held out": (1.9, 2), "folds": (3.0, 4)}.get(rehearsal, (1.0, 1))
-
-
-def _with_dev(facts: Facts) -> Facts:
-    """The counts of train and dev together, as far as they are known without a look at the documents."""
-    grown = 1 + facts.n_dev / max(facts.n_labelled, 1)
-    n_docs, n_labelled = facts.n_docs + facts.n_dev, facts.n_labelled + facts.n_dev
-    return replace(facts, n_docs=n_docs, n_labelled=n_labelled, n_pairs=round(facts.n_pairs * grown), n_dev=0)
 
 
 def rehearsal_of(facts: Facts) -> RehearsalKind:

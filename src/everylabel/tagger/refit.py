@@ -24,12 +24,13 @@ from everylabel.data.dataset import Dataset, Documents
 from everylabel.methods.base import Method
 from everylabel.run import Run
 from everylabel.tagger.budget import spoken
+from everylabel.tagger.choice import Choice
 from everylabel.tagger.clock import Clock
 from everylabel.tagger.experts import why_unfitted
 from everylabel.tagger.explain import Training, beginnings
 from everylabel.tagger.job_cache import FittedJob
 from everylabel.tagger.jobs import AGAIN, Job, run_jobs
-from everylabel.tagger.plan import Choice, Plan
+from everylabel.tagger.plan import Plan
 from everylabel.types import LongArray
 
 if TYPE_CHECKING:

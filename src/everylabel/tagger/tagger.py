@@ -36,6 +36,7 @@ from everylabel.tagger.blend import Blend, enough_for_trees, learn
 from everylabel.tagger.blending_set import joined_set
 from everylabel.tagger.budget import seconds_of, spoken, spoken_event
 from everylabel.tagger.candidates import ADDED, CandidateTable, column_names, lengths_of_names, tabulated
+from everylabel.tagger.choice import Choice
 from everylabel.tagger.clock import Clock
 from everylabel.tagger.contents import check_contents
 from everylabel.tagger.cut import cut
@@ -44,7 +45,7 @@ from everylabel.tagger.explain import Evidence, Training, beginnings, evidence
 from everylabel.tagger.job_cache import FittedJob, RankingsByRehearsal
 from everylabel.tagger.jobs import jobs_of, joined, run_jobs
 from everylabel.tagger.order import DEPTH, MOST_NEW, ORDERS, Order, best_rare_weight, interleaved, only_new
-from everylabel.tagger.plan import Accuracy, Choice, Plan, choose_plan
+from everylabel.tagger.plan import Accuracy, Plan, choose_plan
 from everylabel.tagger.prior import Prior, prior_among, prior_of
 from everylabel.tagger.probability import rate_of_unseen
 from everylabel.tagger.refit import fit_again
@@ -279,7 +280,7 @@ class Tagger(Method):
 
     def _jobs(self, choice: Choice, dataset: Dataset, rehearsed: list[Rehearsal], run: Run) -> Iterator[FittedJob]:
         jobs = jobs_of(choice.name, self._settings(choice), self.random_state, rehearsed)
-        return run_jobs(jobs, dataset, rehearsed, run)
+        return run_jobs(jobs, dataset, rehearsed, run, choice.at_once)
 
     def _leave_out(self, choice: Choice, why: str, run: Run) -> None:
         run.say(f"{choice.name}: {why}")

@@ -16,7 +16,7 @@ from everylabel.data import sample
 from everylabel.data.dataset import Dataset, Label, pairs_from_lists
 from everylabel.methods.facts import Facts
 from everylabel.methods.zestxml import bounds, ranking, zest
-from everylabel.methods.zestxml.bounds import affordable_entries, sampled_documents
+from everylabel.methods.zestxml.bounds import AS_GOOD_AS_ALL, affordable_entries, sampled_documents
 from everylabel.methods.zestxml.ranking import RankingTables
 from everylabel.methods.zestxml.table import Table, associated, by_document_words, with_bounded_columns
 from everylabel.methods.zestxml.zest import ZestXml, mean_of_texts
@@ -44,29 +44,28 @@ def test_a_shortlist_ranks_as_all_labels_do(seed: int, k: int, scale: float, sho
     table = by_document_words(Table(W, 0.0))
     expected = RankingTables.of(table, Z, many=False).ranked(X, -0.5, k)
     tables = RankingTables.of(table, Z, many=True)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranking, "LEAST_SHORTLIST", shortlist)
-        assert_same_bits(tables.ranked(X, -0.5, k), expected)
-        for row in range(9):
-            one = tables.ranked(X[row], -0.5, k)
-            assert_same_bits(one, Ranking(expected.ids[row : row + 1], expected.scores[row : row + 1]))
+    limits = AS_GOOD_AS_ALL._replace(shortlist=shortlist)
+    assert_same_bits(tables.ranked(X, -0.5, k, limits), expected)
+    for row in range(9):
+        one = tables.ranked(X[row], -0.5, k, limits)
+        assert_same_bits(one, Ranking(expected.ids[row : row + 1], expected.scores[row : row + 1]))
 
 
-def test_what_is_found_within_the_bounds_has_its_whole_score(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_found_within_the_bounds_has_its_whole_score() -> None:
     """Two label features of five are walked, and the three labels of each that have most of it."""
     rng = np.random.default_rng(0)
     X, W, Z = (abs(random_csr(rng, *shape, 0.9)) for shape in ((4, 6), (5, 6), (40, 5)))
     table = by_document_words(Table(W, 0.0))
-    monkeypatch.setattr(ranking, "MOST_WALKED", 2)
+    limits = AS_GOOD_AS_ALL._replace(walked=2)
     exact = RankingTables.of(table, Z, many=False).ranked(X, -9.0, 40)
-    found = RankingTables.of(table, Z, many=True, most=3).ranked(X, -9.0, 40)
+    found = RankingTables.of(table, Z, many=True, most=3).ranked(X, -9.0, 40, limits)
     for row in range(4):
         ids = found.ids[row][found.ids[row] >= 0]
         assert 3 <= len(ids) <= 6
         scores = dict(zip(exact.ids[row].tolist(), exact.scores[row].tolist(), strict=True))
         assert [scores[label] for label in ids.tolist()] == found.scores[row][: len(ids)].tolist()
-    monkeypatch.setattr(ranking, "MOST_VISITS", 4)  # entries: the first list, and no part of a second
-    found = RankingTables.of(table, Z, many=True, most=3).ranked(X, -9.0, 40)
+    limits = limits._replace(visits=4)  # entries: the first list, and no part of a second
+    found = RankingTables.of(table, Z, many=True, most=3).ranked(X, -9.0, 40, limits)
     assert ((found.ids >= 0).sum(axis=1) == 3).all()
 
 

@@ -148,7 +148,7 @@ class OfDe(Method):
 
     @classmethod
     def fit_memory(cls, facts: Facts) -> float:
-        return super().fit_memory(facts.by_tokens)
+        return super().fit_memory(facts if cls.attention or cls.label_side == "free" else facts.by_tokens)
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:

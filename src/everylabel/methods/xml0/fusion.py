@@ -38,16 +38,10 @@ from everylabel.methods.facts import FEW_DOCUMENTS, Facts, Work, encoder_for
 from everylabel.methods.maclr.maclr import SelfSupervision
 from everylabel.methods.traits import PAIRS_AND_TEXTS, method
 from everylabel.methods.vocabulary import prepared, rank_visible
+from everylabel.methods.xml0 import costs
 from everylabel.methods.xml0.given import counted, learn_on
 from everylabel.methods.xml0.rehearsal import Chosen, Trial, ranked_of, rehearsal_of, sampled
-from everylabel.methods.xml0.shortlist import (
-    FEW,
-    SECONDS_TO_INDEX,
-    SECONDS_TO_SCORE,
-    ManyCandidates,
-    candidates_of,
-    vectors_of_labels,
-)
+from everylabel.methods.xml0.shortlist import ManyCandidates, candidates_of, vectors_of_labels
 from everylabel.methods.xml0.subsets import MOST, MOST_EXHAUSTIVE, Loss, SearchKind, loss_of_greedy
 from everylabel.methods.xml0.zero_shot import YARDSTICK, Candidates, Predicted
 from everylabel.registry import method_class
@@ -143,17 +137,15 @@ class Xml0(Method):
 
     @classmethod
     def cost(cls, facts: Facts) -> Work:
-        reading = 5 + 1.5e-6 * facts.all_words
-        if not facts.many_labels:
-            return Work(reading=reading, training=1.5e-3 * facts.n_labels)
-        unseen = facts.n_labels - facts.n_seen
-        indexing = unseen * SECONDS_TO_INDEX if unseen > FEW else 0.0
-        return Work(reading=reading + 1e-4 * facts.n_labels + indexing)
+        return costs.work(facts)
+
+    @classmethod
+    def fit_memory(cls, facts: Facts) -> float:
+        return costs.memory(facts)
 
     @classmethod
     def seconds_per_document(cls, facts: Facts) -> float:
-        """It grows with the unseen labels as long as all of them are scored (shortlist.py)."""
-        return super().seconds_per_document(facts) + SECONDS_TO_SCORE * min(facts.n_labels - facts.n_seen, FEW)
+        return super().seconds_per_document(facts) + costs.seconds_to_score(facts)
 
     @classmethod
     def settings_for(cls, facts: Facts) -> dict[str, Any]:

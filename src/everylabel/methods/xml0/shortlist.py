@@ -49,7 +49,6 @@ SETTINGS = AnnSettings(expansion_search=384, per_k=1.0)  # a fixed width: search
 LEAST_ALIKE, LEAST_FUSED = 768, 64  # labels that a search is asked for: a document's is the only one of its kind
 MOST_BEST, MOST_MORE = 10, 4  # labels whose best subsets are asked for next, and subsets
 BLOCK = 1 << 14  # labels or texts that are encoded at a time
-SECONDS_TO_INDEX, SECONDS_TO_SCORE = 1.2e-3, 2.4e-7  # a label; for a document, of which more than FEW cost no more
 MOST_CELLS = 1 << 14  # scores of a document that are there at a time, about
 
 

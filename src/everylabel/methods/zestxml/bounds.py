@@ -7,6 +7,8 @@ measured: some 3 GB in a fit, 0.6 GB in a model, beside the words of the documen
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,11 +20,20 @@ MOST_WORDS_OF_A_LABEL = 32  # of a long description those that are rarest; names
 MOST_ENTRIES = 64_000_000  # of the table: 0.5 GB, and twice as much while it is learned
 MOST_FEATURES_OF_A_WORD = 1_000  # label features that one document word leads to, those that it says most about
 MOST_LABELS_OF_A_FEATURE = 1_000  # that a label word leads to, those whose name it is the greatest part of
-MOST_WALKED = 4_096  # label features whose labels a document looks at
-MOST_VISITS = 100_000  # labels that it looks at, as often as they come up: about a millisecond
 MOST_PAIRS = 10_000_000  # of a fit, as planned: those of as many documents, with twenty labels each
-LEAST_SHORTLIST = 1_000  # labels of a document that are scored with all of their words
 MOST_TRUE_LABELS = 100  # of a document that are expected among its best; the more, the deeper every document is ranked
+
+
+class Limits(NamedTuple):
+    """Of what a document looks at among very many labels."""
+
+    walked: int  # label features whose labels it looks at
+    visits: int  # labels, as often as they come up
+    shortlist: int  # labels that are scored with all of their words, at least
+
+
+AS_GOOD_AS_ALL = Limits(4_096, 100_000, 1_000)  # about a millisecond
+TO_LEARN_FROM = Limits(512, 10_000, 100)  # wrong labels to learn from need not be the very best of them
 
 
 def sampled_documents(pairs: Csr, most: int, rng: np.random.Generator) -> LongArray:

@@ -15,12 +15,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack, identity, vstack
 
 from everylabel.methods.facts import MANY_LABELS
-from everylabel.methods.zestxml.bounds import (
-    LEAST_SHORTLIST,
-    MOST_LABELS_OF_A_FEATURE,
-    MOST_VISITS,
-    MOST_WALKED,
-)
+from everylabel.methods.zestxml.bounds import AS_GOOD_AS_ALL, MOST_LABELS_OF_A_FEATURE, Limits
 from everylabel.methods.zestxml.table import parts
 from everylabel.parallel import for_each_part
 from everylabel.types import Csr, FloatArray, Ranking
@@ -43,24 +38,24 @@ class RankingTables:
         words_by_label = Z.sorted_indices()  # the order in which scores are added up
         return cls(table, largest_of_rows(csr_matrix(Z.T), most), words_by_label)
 
-    def ranked(self, X: Csr, bias: float, k: int) -> Ranking:
+    def ranked(self, X: Csr, bias: float, k: int, limits: Limits = AS_GOOD_AS_ALL) -> Ranking:
         """On all cores. A document: O(entries of its words), and, of few labels, O(labels + label features)."""
         from everylabel.linear.bilinear import rank_labels
 
         found = Ranking.empty(X.shape[0], k)
         if self.words_by_label is not None:
-            self._ranked_by_shortlist(X, bias, found)
+            self._ranked_by_shortlist(X, bias, limits, found)
             return found
         out = (found.ids, found.scores, self.labels_by_word.shape[1])
         inputs = (parts(X), *self._parts, np.float32(bias))
         for_each_part(X.shape[0], lambda first, last: rank_labels(first, last, *inputs, out))
         return found
 
-    def _ranked_by_shortlist(self, X: Csr, bias: float, found: Ranking) -> None:
+    def _ranked_by_shortlist(self, X: Csr, bias: float, limits: Limits, found: Ranking) -> None:
         from everylabel.linear.bilinear import rank_shortlist
 
-        limits = MOST_WALKED, MOST_VISITS, max(LEAST_SHORTLIST, 2 * found.ids.shape[1])
-        inputs = (parts(X), *self._parts, self._label_parts, self._largest, limits, np.float32(bias))
+        own = limits.walked, limits.visits, max(limits.shortlist, 2 * found.ids.shape[1])
+        inputs = (parts(X), *self._parts, self._label_parts, self._largest, own, np.float32(bias))
 
         def work(first: int, last: int) -> None:
             scratch = self._taken_scratch()

@@ -44,6 +44,7 @@ from everylabel.methods.zestxml.bounds import (
     MOST_PAIRS,
     MOST_TRUE_LABELS,
     MOST_WORDS_OF_A_LABEL,
+    TO_LEARN_FROM,
     sampled_documents,
 )
 from everylabel.methods.zestxml.ranking import RankingTables
@@ -248,7 +249,7 @@ class ZestXml(Method):
         rows, labels = [], []
         for first in range(0, X.shape[0], _DOCUMENTS_AT_A_TIME):
             block = slice(first, first + _DOCUMENTS_AT_A_TIME)
-            found = tables.ranked(X[block], table.bias, min(len(seen), most))
+            found = tables.ranked(X[block], table.bias, min(len(seen), most), TO_LEARN_FROM)
             ids = np.where(found.ids >= 0, seen[found.ids], -1)
             wrong = np.where(contains(pairs[block], ids), -1, ids)
             place = np.where(wrong >= 0, np.cumsum(wrong >= 0, axis=1), 0)
