@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from benchmarks.run.watch import Watch, size_mb
+from benchmarks.run.watch import Aloud, Watch, size_mb
 
 if TYPE_CHECKING:
     from everylabel.data import Dataset
@@ -37,6 +38,14 @@ def fit(
         method.fit(*given, run=Run(reporter, checkpoints))
         lasts = {curve.stem: json.loads(curve.read_text().splitlines()[-1]) for curve in checkpoints.curves}
     return {stage: {"steps": last["step"], "seconds": last["seconds"]} for stage, last in lasts.items()}
+
+
+def fit_by_the_clock(tagger: Any, train: Dataset, dev: Dataset | None, keep: Path) -> dict[str, Any]:
+    """Said aloud, with checkpoints in `keep`; seconds by the clock, none if it went on from what an interrupted run had
+    fitted."""
+    fresh, begun = not keep.exists(), time.perf_counter()
+    fit(tagger, train, Aloud(), dev=dev, keep=keep)
+    return {"wall_seconds": round(time.perf_counter() - begun, 1) if fresh else None}
 
 
 def saved_and_loaded(method: Method, watch: Watch) -> tuple[Method, float]:

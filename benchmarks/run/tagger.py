@@ -26,9 +26,9 @@ import numpy as np
 
 from benchmarks.record import WORK, read_result, write_result
 from benchmarks.run.command import data_folder, data_parser, start, use_own_cache
-from benchmarks.run.fitting import fit
+from benchmarks.run.fitting import fit_by_the_clock
 from benchmarks.run.shown import keep_ranking, load_train, with_dropped_labels
-from benchmarks.run.watch import Aloud, peak_gb, size_mb
+from benchmarks.run.watch import peak_gb, size_mb
 
 if TYPE_CHECKING:
     from everylabel import Tagger
@@ -77,7 +77,7 @@ def run(row: str, data: Path) -> None:
     train, dev = shown(folder, spec)
     tagger = everylabel.Tagger(refit=spec.get("refit", False))
     known = train if spec.get("pairs", True) else train.without_pairs()
-    fit(tagger, known, Aloud(), dev=dev, keep=WORK / "checkpoints" / f"tagger-{row.removesuffix('-refit')}")
+    times = fit_by_the_clock(tagger, known, dev, WORK / "checkpoints" / f"tagger-{row.removesuffix('-refit')}")
     path = WORK / "models" / f"tagger-{row}"
     tagger.save(path)
     loaded: Any = everylabel.load(path)
@@ -89,6 +89,7 @@ def run(row: str, data: Path) -> None:
         "data": spec["data"],
         "train_documents": len(train),
         "seconds": round(sum(loaded.costs_.values()), 1),  # also of experts that an interrupted run had fitted
+        **times,
         "costs": loaded.costs_,
         "plan": loaded.plan_.lines(),
         "peak_gb": peak_gb(),
