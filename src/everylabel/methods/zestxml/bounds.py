@@ -34,6 +34,7 @@ class Limits(NamedTuple):
 
 AS_GOOD_AS_ALL = Limits(4_096, 100_000, 1_000)  # about a millisecond
 TO_LEARN_FROM = Limits(512, 10_000, 100)  # wrong labels to learn from need not be the very best of them
+FEATURES_TO_LEARN_FROM = 200  # of a document word, for these
 
 
 def sampled_documents(pairs: Csr, most: int, rng: np.random.Generator) -> LongArray:
