@@ -162,6 +162,8 @@ def test_few_labels_count_as_many_and_are_ranked_the_same(
     for module in (zest, ranking):
         monkeypatch.setattr(module, "MANY_LABELS", 1)
     monkeypatch.setattr(zest, "MOST_WORDS_OF_A_LABEL", 10_000)
+    monkeypatch.setattr(zest, "FEATURES_TO_LEARN_FROM", 10_000)
+    monkeypatch.setattr(zest, "TO_LEARN_FROM", AS_GOOD_AS_ALL)
     monkeypatch.setattr(zest, "_DOCUMENTS_AT_A_TIME", 100)
     many = ZestXml().fit(train)
     assert many.model_.tables_.words_by_label is not None
