@@ -129,12 +129,47 @@ def weights_section() -> str:
     return section("Fewer weights", table(columns, rows), notes, conditions(record))
 
 
+def extreme_section() -> str:
+    records = sorted(read_results("extreme-*"), key=lambda record: (record["data"], record["labels"]))
+    if not records:
+        return ""
+    costs, scores = [], []
+    for record in records:
+        row, speed = record["name"].removeprefix("extreme-"), record["speed"]
+        counts = [f"{record[key]:,}" for key in ("labels", "labels_with_pairs", "train_documents")]
+        wall = record["wall_seconds"]
+        fit = ["-" if wall is None else f"{wall / 60:.0f}", f"{record['peak_gb']:.1f}", f"{record['model_mb']:,.0f}"]
+        one = speed["one_document_ms"]
+        ranks = [f"{speed['documents_per_second']:,.0f}", f"{one['median']:.1f}", f"{one['p95']:.1f}"]
+        costs.append([row, *counts, *fit, *ranks, f"{record['add_labels']['seconds']:.1f}"])
+        experts = record["experts"]
+        best = max(experts, key=lambda name: experts[name]["nDCG@5"])
+        for name, found in ((f"Tagger of {', '.join(experts)}", record["scores"]), (f"best: {best}", experts[best])):
+            scores.append([row, name, *(percent(found.get(key)) for key in ("P@1", "nDCG@5", "PSP@5", "ZSR@100"))])
+    columns = ["row", "labels", "seen", "documents", "fit, min", "peak GB", "model MB", "docs/s", "one, ms", "p95"]
+    asked = " and ".join(sorted({f"{record['asked']:,}" for record in records}, key=len))
+    notes = (
+        "`everylabel fit` as it is by default, but for the memory that it may take beside the data: "
+        + ", ".join(f"{record['may_take']} for {record['name'].removeprefix('extreme-')}" for record in records)
+        + f". Blended on dev, fitted again on both, asked for {asked} documents of test. The peak is that of the whole "
+        "process, data included. The last column is the time to add 10,000 labels to the model. Smaller rows have a "
+        "choice of the labels, the documents that have one of them, and those pairs."
+    )
+    title = "The default Tagger with very many labels or documents"
+    both = [
+        table([*columns, "add, s"], costs),
+        notes,
+        table(["row", "model", "P@1", "nDCG@5", "PSP@5", "ZSR@100"], scores),
+    ]
+    return section(title, *both, *map(conditions, records))
+
+
 PAGE = Page(
     module="many_labels",
     title="Many labels",
-    about="What 148,897 labels cost, and the indexes of their vectors and texts.",
-    runs=("scale", "label_index", "token_index", "hybrid_shortlist", "fewer_weights"),
-    sections=(scale_section, index_section, token_section, hybrid_section, weights_section),
+    about="What 148,897 labels and a million cost, and the indexes of their vectors and texts.",
+    runs=("scale", "extreme", "label_index", "token_index", "hybrid_shortlist", "fewer_weights"),
+    sections=(extreme_section, scale_section, index_section, token_section, hybrid_section, weights_section),
 )
 
 if __name__ == "__main__":
