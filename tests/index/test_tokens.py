@@ -143,3 +143,71 @@ def test_a_table_kept_in_another_way_has_the_same_vectors() -> None:
     one, other = (TokenIndex.of(own, texts, owners).search(queries, 3) for own in (table, whole))
     np.testing.assert_array_equal(one.ids, other.ids)
     np.testing.assert_allclose(one.scores, other.scores, atol=1e-6)
+
+
+def listed(n_texts: int, seed: int, layer: Layer | None = None) -> TokenIndex:
+    """Of texts of one to four tokens, the first ones far more frequent than the last; two texts a label."""
+    rng = np.random.default_rng(seed)
+    rows = [np.minimum(rng.zipf(1.3, rng.integers(1, 5)) - 1, N_TOKENS - 1).tolist() for _ in range(n_texts)]
+    return TokenIndex.of(
+        table_of(seed, 64, trained=False), Tokens.of(rows), np.arange(n_texts, dtype=np.int32) // 2, layer
+    )
+
+
+@pytest.mark.parametrize("layered", [False, True])
+def test_lists_of_texts_lead_to_the_best_ones(monkeypatch: pytest.MonkeyPatch, layered: bool) -> None:
+    """Their scores are those of a pass over all; nearly all of the best are found, by a walk over a tenth."""
+    layer = layer_of(1, 70) if layered else None
+    monkeypatch.setattr("everylabel.index.tokens.LISTS_FROM", 1)
+    monkeypatch.setattr("everylabel.index.tokens.STEPS", 600)
+    monkeypatch.setattr("everylabel.index.token_lists.LEAST_WHOLE", 200)
+    index = listed(6000, 1, layer)
+    whole = TokenIndex(index.table, index.tokens, index.parts, layer)
+    index.check(3000)
+    queries = unit_rows(np.random.default_rng(2).normal(size=(40, index.dim)))
+    queries[:20] = unit_rows(slow(index.table, [[7, 8, 9]] * 20, None) + 0.2 * queries[:20])
+    found, every = index.search(queries, 20), whole.search(queries, 3000)
+    assert len(found.ids[0]) == 20
+    for row, (ids, scores) in enumerate(zip(*found, strict=True)):
+        there = ids >= 0
+        exact = dict(zip(every.ids[row].tolist(), every.scores[row].tolist(), strict=True))
+        assert [exact[label] for label in ids[there].tolist()] == scores[there].tolist()
+        np.testing.assert_array_equal(np.lexsort((ids[there], -scores[there])), np.arange(there.sum()))
+        assert same(index.search(queries[row : row + 1], 20), Ranking(ids[None], scores[None]))
+    met = [len(np.intersect1d(one[:5], other[:5])) / 5 for one, other in zip(found.ids, every.ids, strict=True)]
+    assert np.mean(met) > (0.6 if layered else 0.9)
+    restored = TokenIndex.restored("index", index.state("index"), index.table, layer)
+    assert same(restored.search(queries, 20), found)
+    assert same(index.search(queries, 100), whole.search(queries, 100)), "for so many labels all texts are looked at"
+
+
+def test_labels_that_come_later_stand_beside_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("everylabel.index.tokens.LISTS_FROM", 1)
+    index = listed(2000, 3)
+    wider = index.with_texts(Tokens.of([[29, 28, 27]]), np.array([1000], np.int32))
+    wider.check(1001)
+    query = unit_rows(slow(index.table, [[29, 28, 27]], None))
+    assert wider.search(query, 3).ids[0, 0] == 1000
+    assert wider.lists is index.lists is not None
+
+
+def test_lists_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("everylabel.index.tokens.LISTS_FROM", 1)
+    index = listed(200, 4)
+    state, lists = index.state("index"), index.lists
+    assert lists is not None
+    wrong: list[dict[str, Any]] = [
+        {"begins": lists.begins[:-1]},
+        {"begins": lists.begins + 1},
+        {"begins": np.append(lists.begins, lists.begins[-1])},
+        {"texts": np.full_like(lists.texts, 200)},
+        {"texts": lists.texts - 1},
+        {"texts": lists.texts.astype(np.int64)},
+        {"weights": lists.weights[:-1]},
+        {"weights": -lists.weights},
+        {"weights": lists.weights.astype(np.float64)},
+    ]
+    for changed in wrong:
+        own = state | {f"index/lists/{name}": value for name, value in changed.items()}
+        with pytest.raises(ValueError, match="lists"):
+            TokenIndex.restored("index", own, index.table).check(100)

@@ -14,8 +14,11 @@ from numba import njit
 from everylabel.encoders.kernels import sum_factored_bags
 from everylabel.heaps import push
 from everylabel.index.kernels import dot
+from everylabel.small_tables import FREE, find_place, n_places
 
 TOGETHER = 8  # queries whose products with a token stand side by side: a register of float32
+_NEXT = np.float32(0.8)  # of a gain: so far down all lists are walked before the next ones
+_NOTHING = np.float32(1e-3)  # of the largest gain
 
 
 @njit(nogil=True, cache=True)
@@ -141,3 +144,75 @@ def best_for_some(products: Any, part: Any, ids: Any, scores: Any, sizes: Any) -
                 sizes[q] = push(ids[q], scores[q], sizes[q], labels[i], best[q])
                 if sizes[q] == k:
                     least[q] = scores[q, 0]
+
+
+@njit(nogil=True, cache=True)
+def by_column(starts: Any, columns: Any, weights: Any, before: Any, begins: Any, out: Any, out_weights: Any) -> None:
+    """The rows of each column, heaviest first, equal ones in their order. O(entries x log(rows of a column))."""
+    ends = begins[:-1].copy()
+    for row in range(len(starts) - 1):
+        for at in range(starts[row], starts[row + 1]):
+            column = columns[at]
+            if column >= before:
+                out[ends[column]], out_weights[ends[column]] = row, weights[at]
+                ends[column] += 1
+    for column in range(len(begins) - 1):
+        first, last = begins[column], begins[column + 1]
+        order = np.argsort(-out_weights[first:last], kind="mergesort")
+        out[first:last] = out[first:last][order]
+        out_weights[first:last] = out_weights[first:last][order]
+
+
+@njit(nogil=True, cache=True)
+def _walked(products: Any, lists: Any, met: Any, keys: Any, sums: Any) -> Any:
+    """What the texts gain that lists have at their heads, by a table; `met`: as many steps as it is long. Returns how
+    many texts are in it."""
+    begins, texts, weights, heads = lists
+    gains = products * heads
+    level, steps, n = gains.max(), 0, 0
+    least = level * _NOTHING
+    walked = np.zeros(len(gains), np.int32)
+    while level > least and steps < len(met):
+        level *= _NEXT
+        for column in range(len(gains)):
+            if gains[column] < level:
+                continue
+            product, at, end = products[column], begins[column] + walked[column], begins[column + 1]
+            while at < end and weights[at] * product >= level and steps < len(met):
+                place = find_place(keys, texts[at])
+                if keys[place] == FREE:
+                    keys[place], sums[place], met[n] = texts[at], np.float32(0), texts[at]
+                    n += 1
+                sums[place] += weights[at] * product
+                at += 1
+                steps += 1
+            walked[column] = at - begins[column]
+    return n
+
+
+@njit(nogil=True, cache=True)
+def best_of_lists(products: Any, part: Any, lists: Any, n_steps: Any, most: Any, ids: Any, scores: Any) -> Any:
+    """As `best_for_one`, of the labels of those texts alone that gain most where lists begin (token_lists.py): `most`,
+    and all that gain as much as the last of them. O(steps + columns)."""
+    labels, begins, starts, columns, weights = part
+    keys = np.full(n_places(n_steps), FREE, np.int32)
+    sums, met = np.empty(len(keys), np.float32), np.empty(n_steps, np.int32)
+    n = _walked(products, lists, met, keys, sums)
+    gained = np.empty(n, np.float32)
+    for i in range(n):
+        gained[i] = sums[find_place(keys, met[i])]
+    least = np.partition(gained, n - most)[n - most] if n > most else np.float32(0)
+    chosen = np.sort(met[:n][gained >= least])
+    size, label = 0, -1
+    for i in range(len(chosen)):
+        owner = np.searchsorted(begins, chosen[i], side="right") - 1
+        if owner == label:
+            continue
+        label, best = owner, np.float32(-np.inf)
+        for text in range(begins[label], begins[label + 1]):
+            total = np.float32(0)
+            for at in range(starts[text], starts[text + 1]):
+                total += weights[at] * products[columns[at]]
+            best = max(best, total)
+        size = push(ids, scores, size, labels[label], best)
+    return size

@@ -1,10 +1,11 @@
-"""Label texts searched by their tokens: exact, without a vector a text, and nothing to build.
+"""Label texts searched by their tokens: without a vector a text, and next to nothing to build.
 
 A static encoder's vector of a text is a weighted sum of its tokens' vectors (encoders/static.py), made 1 long. So its
 product with a query is the sum of the query's products with the tokens, each computed once, weighted and divided by
 the text's length: what is kept of a text are its tokens and their weights, where a vector of 512 dimensions is 2 KB.
 Cost: a query O(distinct tokens of all texts x dim + tokens of all texts), several together less; 8 bytes a token of a
-text. Measured: docs/label_index.md.
+text. From 300,000 texts on a query looks at those alone that lists of texts say are worth it (token_lists.py): the
+second term is a fixed number then, for 8 bytes more. Measured: docs/label_index.md.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 from everylabel import checks
 from everylabel.index.checks import checked_k
+from everylabel.index.token_lists import LISTS_FROM, STEPS, TextLists, most_whole
 from everylabel.parallel import for_each_part
 from everylabel.states import add_prefix, strip_prefix
 from everylabel.types import Csr, FloatArray, IntArray, LongArray, Ranking
@@ -53,8 +55,16 @@ class TokenIndex:
     are the bias, if there is a layer, and the tokens; a row's product with the columns' products is the text's cosine.
     """
 
-    def __init__(self, table: TokenTable, tokens: IntArray, parts: Sequence[Part], layer: Layer | None = None) -> None:
-        self.table, self.tokens, self.parts, self.layer = table, tokens, tuple(parts), layer
+    def __init__(
+        self,
+        table: TokenTable,
+        tokens: IntArray,
+        parts: Sequence[Part],
+        layer: Layer | None = None,
+        lists: TextLists | None = None,
+    ) -> None:
+        """`lists`: of the first part, where it has very many texts."""
+        self.table, self.tokens, self.parts, self.layer, self.lists = table, tokens, tuple(parts), layer, lists
         self._turned = None if layer is None else np.ascontiguousarray(layer.weight.T)
 
     @classmethod
@@ -82,8 +92,10 @@ class TokenIndex:
         counted = csr_of((1 + np.log(counts)).astype(np.float32), place[ids], offsets, (texts.n_rows, len(tokens)))
         counted.sort_indices()  # equal texts have equal sums
         part = Part(labels, begins, self._of_length_1(counted, tokens))
-        first, later = self.parts[:1], self.parts[1:]
-        return TokenIndex(self.table, tokens, (*first, _joined([*later, part])), self.layer)
+        first, later, lists = self.parts[:1], self.parts[1:], self.lists
+        if not first and texts.n_rows >= LISTS_FROM:
+            lists = TextLists.of(part.texts, int(self.layer is not None))
+        return TokenIndex(self.table, tokens, (*first, _joined([*later, part])), self.layer, lists)
 
     def _of_length_1(self, counted: Csr, tokens: IntArray) -> Csr:
         from everylabel.index.kernels import products
@@ -108,7 +120,8 @@ class TokenIndex:
     def search(self, queries: FloatArray, k: int) -> Ranking:
         """The k labels of the best texts, best first; padded with -1.
 
-        Scores are products with unit vectors: cosines, if the queries are 1 long. Exact, and the same in any batch.
+        Scores are products with unit vectors: cosines, if the queries are 1 long. The same in any batch; exact, but
+        that of very many texts those alone are looked at that lists lead to.
         """
         queries = np.ascontiguousarray(queries, np.float32)
         found = Ranking.empty(len(queries), min(checked_k(k), sum(len(part.labels) for part in self.parts)))
@@ -117,15 +130,21 @@ class TokenIndex:
 
     def _search(self, queries: FloatArray, found: Ranking, first: int, last: int) -> None:
         from everylabel.heaps import sort_heap
-        from everylabel.index.token_kernels import TOGETHER, best_for_one, best_for_some
+        from everylabel.index.token_kernels import TOGETHER, best_for_one, best_for_some, best_of_lists
 
+        k = found.ids.shape[1]
+        lists = None if self.lists is None or not self.lists.serves(k, len(self.parts[0].labels)) else self.lists
         for at in range(first, last, TOGETHER):
             ids, scores = (part[at : min(at + TOGETHER, last)] for part in found)
             products = self._products(queries[at : at + len(ids)], 1 if len(ids) == 1 else TOGETHER)
             sizes = np.zeros(len(ids), np.int64)
-            for labels, begins, rows in self.parts:
+            for number, (labels, begins, rows) in enumerate(self.parts):
                 texts: Any = (labels, begins, rows.indptr, rows.indices, rows.data)
-                if len(ids) == 1:
+                if lists is not None and number == 0:
+                    for q in range(len(ids)):
+                        own = np.ascontiguousarray(products[: len(lists.heads), q])
+                        sizes[q] = best_of_lists(own, texts, lists, STEPS, most_whole(k), ids[q], scores[q])
+                elif len(ids) == 1:
                     sizes[0] = best_for_one(products.ravel(), texts, ids[0], scores[0], sizes[0])
                 else:
                     best_for_some(products, texts, ids, scores, sizes)
@@ -161,16 +180,26 @@ class TokenIndex:
             checks.offsets(begins, "texts of labels", texts.shape[0], len(labels))
             checks.ascending(begins, "texts of labels", strictly=True)
         checks.once_each(np.concatenate([part.labels for part in self.parts]), "labels of texts", below)
+        if self.lists is not None:
+            checks.require(self.parts and len(self.lists.heads) == self.parts[0].texts.shape[1], "lists of other texts")
+            self.lists.check(self.parts[0].texts.shape[0], _HEAVIEST)
 
     def state(self, key: str) -> dict[str, Any]:
         """Table and layer are kept elsewhere."""
         parts = [add_prefix(f"{key}/{at}", part._asdict()) for at, part in enumerate(self.parts)]
-        return {f"{key}/tokens": self.tokens, **{name: value for part in parts for name, value in part.items()}}
+        lists = {} if self.lists is None else self.lists.state(f"{key}/lists")
+        return {
+            f"{key}/tokens": self.tokens,
+            **{name: value for part in parts for name, value in part.items()},
+            **lists,
+        }
 
     @classmethod
     def restored(cls, key: str, state: dict[str, Any], table: TokenTable, layer: Layer | None = None) -> TokenIndex:
         parts = [strip_prefix(state, f"{key}/{at}") for at in range(2)]
-        return cls(table, state[f"{key}/tokens"], [Part(**part) for part in parts if part], layer)
+        own = strip_prefix(state, f"{key}/lists")
+        lists = TextLists.with_heads(**own) if own else None
+        return cls(table, state[f"{key}/tokens"], [Part(**part) for part in parts if part], layer, lists)
 
 
 def is_of_tokens(key: str, state: dict[str, Any]) -> bool:
