@@ -120,3 +120,14 @@ def test_the_result_of_a_fit_can_be_told(data: Path) -> None:
     assert done.calibration is not None
     assert done.calibration.remark.startswith("not calibrated: 2 labelled documents held out, at least 20 are needed")
     assert json.dumps(done.calibration.n_docs) == "2"
+
+
+@pytest.mark.parametrize("name", ["xml0", "conse"])
+def test_a_dev_split_is_for_those_who_choose_settings_on_it_too(sampled: Path, name: str) -> None:
+    source, method = TrainingSource(data=sampled), everylabel.method(name)
+    both, dev_alone = source.read(method), source.read(method, calibrated=False)
+    assert both.dev is both.held_out is not None
+    assert dev_alone.held_out is None
+    assert dev_alone.dev is not None
+    assert source.read(everylabel.method("svm")).dev is None
+    assert TrainingSource(data=sampled, no_pairs=True).read(method).dev is None

@@ -48,6 +48,7 @@ class Traits:
     better_than: str = ""  # a method in whose place it comes when there is time for it
     quick: bool = False  # tenths of a millisecond a document, in any vocabulary: a fast tagger has these alone
     weighs_words: bool = False  # knows which words of a label's text are rare, and says so as evidence
+    takes_dev: bool = False  # `fit(train, dev)`: settings that are left open are chosen on a dev split
     reads_sentences: int | None = None  # place in the order of who is asked which sentence of a text is like a label
 
     def side_by_side(self, n_jobs: int, n_cores: int) -> bool:
@@ -106,7 +107,11 @@ class Described:
     @classmethod
     def deviations(cls) -> str:
         """From the paper, also with its preset: what follows "Deviations:" in the docstring of the class, of its file,
-        or of a parent. "those of `NAME`", a parent, at its beginning become what stands there."""
+        or of a parent. What the defaults alone do otherwise stands in the file's docstring, and not here.
+
+        `those of `NAME``, a parent, at its beginning become what stands there; with `but "Special", "A title"` without
+        the points that begin so.
+        """
         for one in cls.__mro__:
             written = one.__dict__.get("__doc__") or ""
             if "Deviations:" in written:
@@ -172,16 +177,22 @@ class Described:
 
 def _spelled_out(cls: type, written: str) -> str:
     """What a reader of the command line sees: no reference to another place at the beginning."""
-    named = re.match(r"those of `([^`]+)`", written)
+    named = re.match(r"""those of `([^`]+)`(?: but ((?:"[^"]+"[,\s]*)+))?""", written)
     parents = (one for one in cls.__mro__[1:] if named and one.__dict__.get("name") == named[1])
     parent = next(parents, None)
     if named is None or parent is None or not issubclass(parent, Described):
         return written
-    referred = parent.deviations()
+    referred = _without(parent.deviations(), re.findall(r'"([^"]+)"', named[2] or ""))
     rest = written[named.end() :].lstrip(" .,;:\n").removeprefix("and ")
     if not rest:
         return referred
     return f"{referred}\n{rest}" if rest.startswith("- ") else f"{referred}\n- {rest[0].upper()}{rest[1:]}"
+
+
+def _without(listed: str, beginnings: list[str]) -> str:
+    """The points of a list but for those that begin so."""
+    points = re.split(r"\n(?=- )", listed)
+    return "\n".join(point for point in points if not point.removeprefix("- ").startswith(tuple(beginnings)))
 
 
 def _listed_in_file(cls: type) -> str:

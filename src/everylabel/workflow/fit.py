@@ -26,7 +26,7 @@ from everylabel.run import QUIET, Run
 from everylabel.store import check_destination
 from everylabel.train.checkpoint import checkpointing
 from everylabel.workflow.calibrate import Calibrated, calibrate
-from everylabel.workflow.settings import is_tagger
+from everylabel.workflow.settings import is_tagger, takes_dev
 from everylabel.workflow.training import TrainingData, TrainingSource
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def fit(
         check_writable(curves / "training.jsonl")
     data = source if isinstance(source, TrainingData) else source.read(method, calibrated=calibrated, run=run)
     with _keeping(destination, method, data, curves, run) as keeping:
-        if is_tagger(method):
+        if takes_dev(method):
             method.fit(data.train, data.dev, run=keeping)
         else:
             method.fit(data.train, run=keeping)

@@ -10,6 +10,7 @@ from everylabel.errors import ConfigError
 
 if TYPE_CHECKING:
     from everylabel.methods.base import Method
+    from everylabel.methods.xml0.fusion import Xml0
     from everylabel.tagger.tagger import Tagger
 
 TAGGER = "tagger"
@@ -64,6 +65,11 @@ def _word(values: dict[str, Any], key: str, what: str) -> str | None:
 def is_tagger(method: Method) -> TypeGuard[Tagger]:
     """By its name: nobody needs to import what a tagger is made of."""
     return method.name == TAGGER
+
+
+def takes_dev(method: Method) -> TypeGuard[Tagger | Xml0]:
+    """Whether a dev split is for its fit: a tagger blends on it, others choose settings."""
+    return is_tagger(method) or method.traits.takes_dev
 
 
 def as_tagger(method: Method, wanted: str, model: str | Path | None = None) -> Tagger:

@@ -13,7 +13,7 @@ from everylabel.data.splits import hold_out_documents, keep_label_share, keep_pa
 from everylabel.errors import ConfigError, DataError
 from everylabel.run import QUIET, Run
 from everylabel.workflow.doubts import doubts
-from everylabel.workflow.settings import is_tagger
+from everylabel.workflow.settings import is_tagger, takes_dev
 from everylabel.workflow.transform import Transform, fields_of, transformed_dataset
 
 if TYPE_CHECKING:
@@ -25,7 +25,10 @@ TRAIN, DEV = "train", "dev"
 
 @dataclass(frozen=True)
 class TrainingData:
-    """`train` is fitted on, a tagger blends on `dev`, any other method's scores become probabilities on `held_out`."""
+    """`train` is fitted on, a tagger blends on `dev`, any other method's scores become probabilities on `held_out`.
+
+    One that chooses settings on a dev split has the same documents as both: of its fit they decide a number or two.
+    """
 
     train: Dataset
     dev: Dataset | None = None
@@ -68,10 +71,11 @@ class TrainingSource:
                 return TrainingData(dataset)
             train, dev = self.hold_out(dataset, run)
             return TrainingData(train, dev=dev)
-        if not calibrated or not has_pairs(dataset):
+        tried = takes_dev(method)
+        if not (calibrated or tried) or not has_pairs(dataset):
             return TrainingData(dataset)
         train, held_out = self.hold_out(dataset, run)
-        return TrainingData(train, held_out=held_out)
+        return TrainingData(train, dev=held_out if tried else None, held_out=held_out if calibrated else None)
 
     def read_documents(self, run: Run = QUIET) -> Dataset:
         """The split; the vocabulary alone where there is no split to learn from."""
