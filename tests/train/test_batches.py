@@ -29,9 +29,9 @@ class Numbers:
         return Tokens.of([[int(word) for word in re.findall(r"\d+", text)][:max_tokens] for text in texts])
 
 
-def corpus_of(texts: list[str], titles: list[str] | None = None) -> Corpus:
+def corpus_of(texts: list[str], titles: list[str] | None = None, **more: Any) -> Corpus:
     encoder: Any = Numbers()
-    return Corpus.of(Documents.of(texts, titles), encoder)
+    return Corpus.of(Documents.of(texts, titles), encoder, **more)
 
 
 def lists(tokens: Tokens) -> list[list[int]]:
@@ -52,6 +52,18 @@ def pairs(corpus: Corpus, rows: Any, seed: int = 0) -> list[tuple[list[int], lis
 def test_the_title_is_cut_from_the_text() -> None:
     corpus = corpus_of(["1 2 3", "4 5. 6"], titles=["10 11", "12"])
     assert pairs(corpus, [1, 0, 1]) == [([4, 5, 6], [12]), ([1, 2, 3], [10, 11]), ([4, 5, 6], [12])]
+
+
+@pytest.mark.usefixtures("cut_always")
+def test_titles_are_read_up_to_a_limit_and_are_no_part_of_the_text_beyond_it() -> None:
+    """What stands for a title, too."""
+    texts, titles = ["1 2 3", "1 2 4 5 6. 7", "1 2 3 4 5 6 7"], ["10 11 12 13", "", ""]
+    title, sentence, half = pairs(corpus_of(texts, titles, title_limit=2), [0, 1, 2])
+    assert title == ([1, 2, 3], [10, 11])
+    assert sentence == ([7], [1, 2])
+    usual = pairs(corpus_of(texts, titles), [0, 1, 2])
+    assert half == (usual[2][0], usual[2][1][:2])
+    assert usual[:2] == [([1, 2, 3], [10, 11, 12, 13]), ([7], [1, 2, 4, 5, 6])]
 
 
 @pytest.mark.usefixtures("cut_always")

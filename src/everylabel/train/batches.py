@@ -34,9 +34,10 @@ class Corpus:
     titled: BoolArray  # the first tokens are a title, and no part of the text
     deleted: Tokens  # texts in which a title occurs, without it
     deleted_at: IntArray  # the row of `deleted`; -1: its text has not its title
+    title_limit: int | None = None  # tokens that are read of what is a title in a pair; None: all of them
 
     @classmethod
-    def of(cls, documents: Documents, encoder: Encoder, run: Run = QUIET) -> Corpus:
+    def of(cls, documents: Documents, encoder: Encoder, run: Run = QUIET, *, title_limit: int | None = None) -> Corpus:
         """Documents of fewer than two tokens are left out: nothing can be learned from them. O(characters)."""
         heads, bodies = split_heads(documents, run)
         first, rest = encoder.tokenize(heads, run=run), encoder.tokenize(bodies, run=run)
@@ -48,7 +49,7 @@ class Corpus:
         at = np.full(len(heads), -1, np.int32)
         at[np.array(again, np.int64)] = np.where(deleted.lengths > 0, np.arange(len(again)), -1)  # never all of a text
         rows = np.flatnonzero(tokens.lengths > 1)
-        return cls(tokens.take(rows), lengths[rows], titled[rows], deleted, at[rows])
+        return cls(tokens.take(rows), lengths[rows], titled[rows], deleted, at[rows], title_limit)
 
     def __len__(self) -> int:
         return self.tokens.n_rows
@@ -61,6 +62,8 @@ class Corpus:
         delete = rng.random(len(rows)) >= KEEP_TITLE
         cut = np.where(delete | self.titled[rows], sizes, 0)
         texts, titles = without(self.tokens.take(rows), starts, cut), self.tokens.spans(rows, starts, sizes)
+        if self.title_limit is not None:  # the text is without all of its title even so
+            titles = titles.cut(self.title_limit)
         shorter = np.flatnonzero(delete & (self.deleted_at[rows] >= 0))
         if len(shorter):
             order = np.arange(len(rows))

@@ -218,6 +218,21 @@ def stage_one(learner: Learner, steps: int) -> StageOne:
     return StageOne(learner, Corpus.of(learner.dataset.documents, learner.tower.encoder), steps)
 
 
+@pytest.mark.parametrize("task", ["titles", "segments"])
+def test_titles_are_read_as_long_as_labels(learner: New, monkeypatch: pytest.MonkeyPatch, task: str) -> None:
+    """MACLR's authors cut pseudo labels to 64 tokens, documents to 288; without a limit of labels all of a title."""
+    runs, found = Runs(monkeypatch), {}
+    for limit in (None, 1):
+        made = learner(task=task)
+        made.tower.label_tokens = limit
+        made.stage_one()
+        found[limit] = next(iter(runs.batches["stage-1"](0, rng()).pairs.values()))
+    assert set(found[None].y.lengths) == {2}
+    assert set(found[1].y.lengths) == {1}
+    np.testing.assert_array_equal(found[1].y.ids, found[None].y.ids[::2])
+    np.testing.assert_array_equal(found[1].x.ids, found[None].x.ids)
+
+
 def test_clusters_double_and_end_at_half_the_steps(learner: New, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 

@@ -60,7 +60,7 @@ class SelfSupervision(Compute):
     label_temperature: float = 1.0  # of eq. 4: at 0.05 a text is so near to its twin that nothing is learned
     label_negatives: int = 256  # random labels a step in the regularisation
     other_labels: int = 256  # random labels beside a batch's own in stage II and fine-tuning; 0: none, as in the paper
-    first_clusters: int | None = None  # K0; None: batch_size / 16, so that a row has 16 positives more than its own
+    first_clusters: int | None = None  # K0; None: batch_size / 16: a row has about 16 positives beside its own
 
     @property
     def slower(self) -> float:
@@ -108,7 +108,7 @@ class Ict(Semantic):
     )
 
     head: int = 0  # a new linear layer of so many dimensions on a transformer's [CLS]; 0: its own pooling
-    label_tokens: int | None = None  # of a label's text that are read; None: as many as of a document's
+    label_tokens: int | None = None  # of a label's text, or of a title in its place; None: as many as of a document's
     learn: SelfSupervision = field(default_factory=SelfSupervision)
     match: MatchConfig = field(default_factory=MatchConfig)  # of the TF-IDF view
 
@@ -197,9 +197,9 @@ class Maclr(Ict):
     """Both stages with all of their parts.
 
     preset="paper" is section 5.1: BERT-base, its [CLS] with a linear layer of 512 dimensions, plain dot products, 288
-    tokens of a document and 64 of a label, 100,000 steps a stage, few-shot fine-tuning at half the rate, in 2,000 steps
-    ("paper:few-shot-1", 1 % of the labels) or 10,000 ("paper:few-shot-5"). The data sets have the same settings. It was
-    run on eight GPUs for a day.
+    tokens of a document and 64 of a title or label, 100,000 steps a stage, few-shot fine-tuning at half the rate, in
+    2,000 steps ("paper:few-shot-1", 1 % of the labels) or 10,000 ("paper:few-shot-5"). The data sets have the same
+    settings. It was run on eight GPUs for a day.
     Deviations: those of `ict`.
     - M is not in the paper: 32, the 4 a device of the authors' code on 8 devices.
     - Clusters are spherical, of vectors of length 1, by two rounds of k-means from one start, each on 32 vectors a

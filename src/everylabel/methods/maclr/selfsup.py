@@ -113,7 +113,8 @@ class Learner:
         if not len(documents):
             self.progress.say("there are no training documents: learning from the labels' texts alone")
             documents = Documents.of(label_texts(self.dataset.labels)[0])
-        corpus = Corpus.of(documents, self.tower.encoder, self.progress)
+        limit = self.tower.label_limit  # titles are the labels of this stage, and read as such
+        corpus = Corpus.of(documents, self.tower.encoder, self.progress, title_limit=limit)
         if len(corpus) < 2:
             self.progress.say("fewer than two documents have words: nothing to learn from, the encoder stays as it is")
             return
@@ -287,7 +288,7 @@ class StageOne:
 
     @property
     def first_clusters(self) -> int:
-        """K0: with K clusters of one size a row of a batch has batch / K positives more than its own."""
+        """K0: with K clusters of one size a row has (batch - 1) / K positives beside its own, in the mean."""
         config = self.learner.config
         return config.first_clusters or max(2, min(config.batch_size, len(self.corpus)) // MORE_POSITIVES)
 
