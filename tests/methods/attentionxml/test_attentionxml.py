@@ -110,6 +110,24 @@ def test_static_tokens_are_read_in_their_order(static: EncoderConfig) -> None:
     torch.testing.assert_close(vectors[0, 0], vectors[0, 2])
 
 
+def test_the_paper_s_weights_start_as_the_authors_have_them(
+    static: EncoderConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Xavier's uniform distribution, of queries, too; without shared layers at what a label's documents have."""
+    started: list[Level] = []
+    monkeypatch.setattr(Learner, "_train", lambda _self, _t, level, *_rest: started.append(level))
+    paper = AttentionXml.preset("paper") | {"encoder": replace(static, trainable=False), "dim": 64}
+    everylabel.method("attentionxml", **paper).fit(DATA)
+    (level,) = started
+    layers: Any = level.layers
+    for weight in (part.weight.detach() for part in (level.queries, layers[0], layers[2])):
+        bound = (6 / sum(weight.shape)) ** 0.5
+        assert 0.8 * bound < float(weight.abs().max()) <= bound
+        assert float(weight.std()) == pytest.approx(bound / 3**0.5, rel=0.15)
+    made(static).fit(DATA)
+    np.testing.assert_allclose(started[1].queries.weight.detach().norm(dim=1), learning.START, rtol=1e-4)
+
+
 # --- the tree
 
 

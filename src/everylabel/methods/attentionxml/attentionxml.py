@@ -52,10 +52,17 @@ class AttentionXml(Method):
     preset="paper" is what the authors' files have for EUR-Lex: a BiLSTM of 256 a direction over 500 tokens, whose
     vectors are not trained, a layer of 256 that all labels share, batches of 40, 30 passes, Adam at 0.001, no tree.
     "paper:DATASET" has the sizes, trees, candidates, passes and batches of the others.
-    Deviations: token vectors are static embeddings of 256 dimensions, not GloVe's 300. No stochastic weight averaging;
-    the rate rises in the first tenth of the steps and falls to 0 in a straight line, and gradients are cut at 1. All
-    levels share the token vectors, which the first one trains. A level has about as many nodes as the authors', whose
-    trees are made by halves.
+    Deviations:
+    - Token vectors are static embeddings of 256 dimensions, brought to a mean length of 1, not GloVe's 300 as they are.
+      All levels share them, and the first one alone trains them; theirs goes on in each.
+    - The weights are those after the last pass; theirs stops early, and takes those with the best nDCG@5 on documents
+      that it holds out. No stochastic weight averaging either.
+    - The rate rises in the first tenth of the steps and falls to 0 in a straight line, theirs stays; gradients are cut
+      at 1, theirs by those of the steps before.
+    - One model; the authors' scripts fit three, with a tree each where there are trees, and add their scores up.
+    - A level has about as many nodes as the authors', whose trees are made by halves. Candidates are the children of
+      the best nodes and of all true ones, theirs of as many nodes in all as `beam`, the true ones first.
+    - The BiLSTM starts from zeros, theirs from a state that it learns.
     """
 
     traits = Traits(why="attention of each label to words", needs_torch=True, least_documents=FEW_DOCUMENTS)

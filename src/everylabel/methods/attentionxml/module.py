@@ -80,6 +80,8 @@ class Level(nn.Module):
             sizes = (shape.dim, *shape.hidden)
             layers = [part for one, next_ in pairwise(sizes) for part in (nn.Linear(one, next_), nn.ReLU())]
             self.layers = nn.Sequential(*layers, nn.Linear(sizes[-1], 1))
+            for part in (self.queries, *self.layers[::2]):  # as the authors' code: an embedding would start at N(0, 1)
+                nn.init.xavier_uniform_(part.weight)
         else:
             self.outputs = nn.Embedding(shape.n_nodes, shape.dim, sparse=True)
             self.biases = nn.Embedding(shape.n_nodes, 1, sparse=True)
