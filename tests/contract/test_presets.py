@@ -119,7 +119,13 @@ def test_deviations_say_what_they_refer_to(monkeypatch: pytest.MonkeyPatch) -> N
     class AsNear(LikeNear):
         """Deviations: those of `like-near`."""
 
+    @method("hardly-near", "one that has some of them")
+    class HardlyNear(LikeNear):
+        """Deviations: those of `like-near` but "of a", "None".
+        - One more."""
+
     assert LikeNear.deviations() == AsNear.deviations() == "- of a kind\n- Another\nover two lines."
+    assert HardlyNear.deviations() == "- Another\nover two lines.\n- One more."
     monkeypatch.setattr(sys.modules[__name__], "__doc__", "A file.\n\nDeviations:\n- of the file,\n  both\nCost: none.")
     plain: Any = type("Plain", (NearestNeighbours,), {"__module__": __name__})  # its file alone says it
     assert plain.deviations() == "- of the file,\n  both"
@@ -130,6 +136,39 @@ def test_deviations_can_be_read_on_the_command_line(name: str) -> None:
     """Nothing there is only said to be elsewhere."""
     said = method_class(name).deviations()
     assert not re.search(r"(those|that) of `|the file above|\bas `", said)
+    assert all(line.startswith(("- ", "  ")) for line in said.splitlines())
+
+
+@pytest.mark.parametrize("cls", method_classes(), ids=lambda cls: cls.name)
+def test_what_is_left_out_of_a_parent_s_deviations_is_there(cls: Any) -> None:
+    """By its first words, so that a point that is written anew does not come back."""
+    for name, beginnings in re.findall(r"""those of `([^`]+)` but ((?:"[^"]+"[,\s]*)+)""", cls.__doc__):
+        points = ("\n" + method_class(name).deviations()).split("\n- ")
+        for beginning in re.findall(r'"([^"]+)"', beginnings):
+            assert sum(point.startswith(beginning) for point in points) == 1
+
+
+# what a member of a family has not, and its list must not name
+NOT_THERE = {
+    "xml0": ("centred", "encoder of its own", "greedy", "candidates="),
+    "conse": ("before they are mixed", "greedy"),
+    "xr-transformer": ("eq. 4", "label2vec", "sentence"),
+    "dpr": ("Projections", "Special tokens"),
+    "dexml": ("Projections", "Special tokens"),
+    "of-de": ("attention",),
+    "ova-clf": ("attention", "queries"),
+    "simcse": ("title is deleted",),
+    "fine-tuned": ("title is deleted",),
+    "maclr": ("competitors",),
+    "de-ret": ("Keywords",),
+}
+
+
+@pytest.mark.parametrize("name", NOT_THERE)
+def test_no_deviations_in_what_a_method_has_not_or_what_its_preset_switches_off(name: str) -> None:
+    said = method_class(name).deviations()
+    assert said
+    assert not [words for words in NOT_THERE[name] if words in said]
 
 
 def test_what_the_command_line_lists() -> None:
@@ -151,6 +190,8 @@ def test_what_the_command_line_lists() -> None:
     assert values["presets"]["paper:eurlex-4k"] == {"tfidf.ngrams": 3}
     assert values["settings"] == config.flat(config.to_dict(Near()))
     assert values["deviations"] == "- of a kind"
+    assert "it deviates from the paper, with its preset, too:" in deviations
+    assert "it deviates from the paper:" in CliRunner().invoke(app, ["methods", "xr-linear"]).stdout
     assert CliRunner().invoke(app, ["methods", "neer"]).exit_code == 4
 
 

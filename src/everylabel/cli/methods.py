@@ -69,7 +69,7 @@ def _tell(method: type[Method], json: bool) -> None:
         rows = [(key, _shown(value), _shown(settings.get(key))) for key, value in values.items()]
         print_table(("setting", "value", "default"), rows, left=(0, 1, 2))
     if method.deviations():
-        print("\nWhere it deviates from the paper, with its preset, too:")
+        print("\nWhere it deviates from the paper" + (", with its preset, too:" if presets else ":"))
         for line in method.deviations().splitlines():
             print_line(line)
 

@@ -61,7 +61,7 @@ class AttentionXml(Method):
       at 1, theirs by those of the steps before.
     - One model; the authors' scripts fit three, with a tree each where there are trees, and add their scores up.
     - A level has about as many nodes as the authors', whose trees are made by halves. Candidates are the children of
-      the best nodes and of all true ones, theirs of as many nodes in all as `beam`, the true ones first.
+      the best nodes and of all true ones, theirs of `beam` nodes in all, the true ones first.
     - The BiLSTM starts from zeros, theirs from a state that it learns.
     """
 

@@ -7,7 +7,7 @@ by binary cross-entropy over a label set a batch: all positives, the SVM's best 
 `depl+cls` has a classifier beside it, trained together: the mean of both probabilities (eq. 3, 4). `de-ret`: names
 only. `classifier`: the encoder with a linear head, what the others start from. Theorem 3 as numbers: bounds.py.
 
-Slips of the paper: log sigma(1 - f) is log(1 - sigma(f)); the "500 instances" of a batch are labels.
+Slip of the paper: log sigma(1 - f) is log(1 - sigma(f)).
 Deviations where no preset is asked for, beside other encoders:
 - Static embeddings have lexical dimensions (encoders/static.py), and start from a classifier only in `depl+cls`, whose
   head needs it (`initialise`). Transformers do as in the paper.
@@ -16,15 +16,10 @@ Deviations where no preset is asked for, beside other encoders:
   paper: `normalise=False`, plain dot products.
 - Retrieval learns as fast as the classifier; the paper: at a fifth of the encoder's rate and a twentieth of the head's.
 - Losses are sums over labels, not means: divided by thousands, gradients would be as small as Adam's epsilon.
-- The linear layers start as the identity; after the classifier both are its layer. The head starts as the labels'
-  frequencies.
-- Keywords are taken whole, as long as name and keywords have at most `description_tokens`. A given description stands
-  beside them, cut to as many; a label that nobody has used has its alternative names in place of keywords.
+- Linear layers start as the identity, or as the classifier's layer; the head starts as the labels' frequencies.
 - A share of the labels of a batch is read without keywords (`plain_share`): labels that nobody has used have none, and
   would otherwise be texts of a kind that was never trained, and be found everywhere.
-- A label that nobody has used has no row in the classifier of `depl+cls`: its probability there is 0.
 - Rare labels are favoured a little (rare.py), in `depl` and `depl+cls`. Of many labels the SVM is a tree's (xr-linear).
-- Base forms are simplemma's, not spaCy's; the SVM has a squared hinge loss (linear/).
 """
 
 from __future__ import annotations
@@ -171,11 +166,13 @@ class Depl(Classifier):
     """Score = sigmoid of the product of document and description. Fit: the SVM, the classifier, the dual encoder.
 
     Deviations: those of `classifier`.
+    - The "500 instances" of a batch, 300 on two data sets, are taken for labels: true ones, hard negatives, random.
     - Keywords are taken whole, as long as name and keywords have at most 16 tokens. A given description is read beside
-      them, with up to 16 tokens more; the paper cuts all of it together.
-    - A label that nobody has used has alternative names in place of keywords, and is among the random negatives, too
-      (`unseen_negatives`); the paper says nothing of such labels.
-    - Base forms are simplemma's, not spaCy's; the SVM has a squared hinge loss.
+      them, with up to 16 tokens more; the paper cuts all of it together. A label that nobody has used has alternative
+      names in their place.
+    - Labels that nobody has used are among the random negatives, too (`unseen_negatives`); of them it says nothing.
+    - Base forms are simplemma's, not spaCy's.
+    - The SVM has a squared hinge loss.
     - Wiki-500K's clusters are those of the SVM's own tree, not X-Transformer's, and the paper does not say how many;
       labels that are in none are found by the dual encoder.
     """
@@ -384,7 +381,10 @@ class DeplCls(Depl):
 
 @method("de-ret", "a dual encoder that finds labels by their names: depl without keywords")
 class DeRet(Depl):
-    """The dual encoder with the labels' names: DEPL without keywords. Deviations: those of `depl`."""
+    """The dual encoder with the labels' names: DEPL without keywords.
+
+    Deviations: those of `depl` but "Keywords", "Base forms".
+    """
 
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = DE_RET
 

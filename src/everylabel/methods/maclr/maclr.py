@@ -146,7 +146,7 @@ class Ict(Semantic):
 class FineTuned(Ict):
     """The papers' few-shot competitor, a sentence encoder without self-supervision; without pairs it is `semantic`.
 
-    Deviations: those of `ict`.
+    Deviations: those of `ict` but "A title".
     - The paper's preset is its MPNet, paraphrase-mpnet-base-v2, with its own pooling and plain dot products; which
       Sentence-BERT the rows of that name have it does not say. Steps and rate of fine-tuning are MACLR's.
     """
@@ -162,7 +162,7 @@ class FineTuned(Ict):
 class SimCse(Ict):
     """Dropout twins: the same text twice, each time without other parts of it.
 
-    Deviations: those of `ict`.
+    Deviations: those of `ict` but "A title".
     - The paper's preset has SimCSE's cosine and temperature, 0.05, and MACLR's encoder, lengths, steps, batch and rate.
     """
 
@@ -177,7 +177,7 @@ class SimCse(Ict):
 class Rts(Ict):
     """Random text segmentation: segments of 40 to 80 words with titles and with one another, titles, labels.
 
-    Deviations: those of `ict`.
+    Deviations: those of `ict` but "Of the competitors".
     - RTS is not in MACLR's tables. The preset has RTS's cosine and temperature, 0.05, and MACLR's encoder, lengths,
       steps, batch and rate: both can be compared.
     """
@@ -200,7 +200,7 @@ class Maclr(Ict):
     tokens of a document and 64 of a title or label, 100,000 steps a stage, few-shot fine-tuning at half the rate, in
     2,000 steps ("paper:few-shot-1", 1 % of the labels) or 10,000 ("paper:few-shot-5"). The data sets have the same
     settings. It was run on eight GPUs for a day.
-    Deviations: those of `ict`.
+    Deviations: those of `ict` but "Of the competitors".
     - M is not in the paper: 32, the 4 a device of the authors' code on 8 devices.
     - Clusters are spherical, of vectors of length 1, by two rounds of k-means from one start, each on 32 vectors a
       cluster (six rounds for up to 256 clusters); theirs are by faiss, 20 rounds from each of 5 starts, of vectors as

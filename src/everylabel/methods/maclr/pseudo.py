@@ -1,7 +1,7 @@
 """Linear classifiers that learn from the labels whose words a document has: a baseline of MACLR's paper (its table 2).
 
 "Extreme Zero-Shot Learning for Extreme Text Classification": XR-Linear on pseudo pairs of TF-IDF. The paper finds it
-worse than TF-IDF itself, since the pairs are noisy. How many labels a document has is not said: the 3 of its stage II.
+worse than TF-IDF itself, since the pairs are noisy.
 """
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ WHY = "linear classifiers, learned from label texts in documents"
 
 @method("xr-linear-pseudo", "xr-linear without labelled documents: it learns from the labels that TF-IDF finds")
 class PseudoXrLinear(XrLinear):
-    """Cost: that of `tfidf` for all training documents, then that of `xr-linear`."""
+    """Cost: that of `tfidf` for all training documents, then that of `xr-linear`.
+
+    Deviations: those of `xr-linear`.
+    - How many labels a document has the paper does not say: the 3 of its stage II.
+    """
 
     traits = replace(
         XrLinear.traits,

@@ -103,7 +103,6 @@ class OfDe(Method):
     - The rate is the middle one of its three, of which it takes the best on dev: 2e-5, 5e-5, 1e-4.
     - Projections start as the ridge regression from the label encoder to the documents' one on label texts, or as the
       identity where they are the same.
-    - Special tokens have no part in attention.
     - A label's text is its name, alternative names and description; the paper's were names only.
     """
 

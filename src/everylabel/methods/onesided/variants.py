@@ -14,7 +14,11 @@ from everylabel.methods.traits import Traits, method
 
 @method("of-lan", "of-de with attention: each label looks at the words of a document that matter to it, and shows them")
 class OfLan(OfDe):
-    """of-de with label-wise attention: each label looks at the words of a document that matter to it."""
+    """of-de with label-wise attention: each label looks at the words of a document that matter to it.
+
+    Deviations: those of `of-de`.
+    - Special tokens have no part in attention.
+    """
 
     traits = replace(
         OfDe.traits,
@@ -42,9 +46,8 @@ class OvaClf(OfDe):
 
     Deviations:
     - Not in the paper: loss, pooling, lengths. Here: decoupled softmax over all seen labels, the mean of the tokens,
-      512 tokens of a document; gradients are cut to length 1. Free weights start at random, free queries as 0.
+      512 tokens of a document; gradients are cut to length 1. Free weights start at random.
     - The rate is the middle one of its three, of which it takes the best on dev: 2e-5, 5e-5, 1e-4.
-    - Special tokens have no part in attention.
     """
 
     traits = Traits(
@@ -61,7 +64,11 @@ class OvaClf(OfDe):
 
 @method("lan", "of-lan with free weights and queries for each label instead of its text")
 class Lan(OvaClf):
-    """Label-wise attention with free queries and weights for each seen label."""
+    """Label-wise attention with free queries and weights for each seen label.
+
+    Deviations: those of `ova-clf`.
+    - Free queries start as 0, which is the mean of the tokens. Special tokens have no part in attention.
+    """
 
     traits = replace(OvaClf.traits, why="an encoder with attention a label; shows passages")
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = presets_of(FREE, ATTENTION)
@@ -75,7 +82,10 @@ class Lan(OvaClf):
 
 @method("dpr", "two encoders, of documents and of label texts, both trained")
 class Dpr(OfDe):
-    """Two encoders, one of documents and one of label texts, both trained."""
+    """Two encoders, one of documents and one of label texts, both trained.
+
+    Deviations: those of `of-de` but "Projections".
+    """
 
     traits = replace(OfDe.traits, why="two encoders trained on the pairs", worth=None, reads_sentences=12)
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = presets_of()
