@@ -3,9 +3,9 @@
 python -m benchmarks.run.linear_peers --data DIR [--corpus wiktionary-translations] [--again]
 
 Makes a virtual environment for each peer under benchmarks/work (needs a package index), computes the TF-IDF of the
-corpus (eurlex57k, or one with 894,625 labels) once, trains and predicts with each system in processes of their own, and
-prints the ratios. Steps whose result is there are skipped unless --again. We have the settings that a Tagger's plan
-gives `xr-linear` for such data.
+corpus (eurlex57k, a catalogue in German, or one with 894,625 labels) once, trains and predicts with each system in
+processes of their own, and prints the ratios. Steps whose result is there are skipped unless --again. We have the
+settings that a Tagger's plan gives `xr-linear` for such data.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from everylabel.text.features import DocumentFeatures
 from everylabel.text.tfidf import in_language
 from everylabel.types import Ranking
 
-CORPORA = ("eurlex57k", "wiktionary-translations")
+CORPORA = ("eurlex57k", "tibkat-de", "wiktionary-translations")
 HERE = Path(__file__).parent / "peers"
 ENVIRONMENTS = {
     "pecos": ["numpy<2", "torch==2.13.0", "libpecos==1.2.8"],

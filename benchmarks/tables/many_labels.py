@@ -93,14 +93,21 @@ def token_section() -> str:
             times = [f"{values[key]:.1f}" for key in ("alone_ms", "together_ms")]
             rows.append([f"{record['labels']:,}", f"{record['texts']:,}", kind, *costs, *times])
     columns = ["labels", "texts", "index", "build s", "MB", "one query, ms", "one of 64, ms"]
+    found = [values["found"] for record in records for values in record["rows"].values() if "found" in values]
+    lists = [f"{percent(share)} % of the best {k}" for shares in found for k, share in shares.items()]
     notes = (
-        "CPU, by the static encoder with 256 lexical dimensions. Both are exact: of the 100 best labels "
+        "CPU, by the static encoder with 256 lexical dimensions. Tokens and vectors are exact: of the 100 best labels "
         + ", ".join(
             f"{percent(record['rows']['vectors']['same_as_tokens'])} % stand in the same place"
             for record in records
             if "vectors" in record["rows"]
         )
         + "."
+        + (
+            f" By lists those texts alone are looked at that lists lead to: {', '.join(lists)} are found."
+            if lists
+            else ""
+        )
     )
     return section("Label texts by their tokens", table(columns, rows), notes, conditions(records[-1]))
 

@@ -49,6 +49,10 @@ def peers_section(name: str = "linear-peers") -> str:
     )
 
 
+def german_section() -> str:
+    return peers_section("linear-peers-tibkat-de")
+
+
 def many_labels_section() -> str:
     return peers_section("linear-peers-wiktionary-translations")
 
@@ -92,7 +96,7 @@ PAGE = Page(
     title="Speed beside other systems",
     about="The linear ranker beside PECOS and omikuji, TF-IDF beside scikit-learn's, encoding beside its library.",
     runs=("linear_peers", "tfidf_speed", "encoding"),
-    sections=(peers_section, many_labels_section, tfidf_section, encoding_section),
+    sections=(peers_section, german_section, many_labels_section, tfidf_section, encoding_section),
 )
 
 if __name__ == "__main__":

@@ -114,6 +114,26 @@ def costs_section() -> str:
     return section("Calibration, time and memory", table(["data", *columns], rows), notes)
 
 
+def annif_section() -> str:
+    record = read_result("annif-tibkat-de")
+    if record is None:
+        return ""
+    rows = []
+    for name, found in record["systems"].items():
+        times = [f"{found[key]:,.0f}" if key in found else "-" for key in ("train_seconds", "documents_per_second")]
+        rows.append([name, *(percent(found.get(key)) for key in SHOWN), *times])
+    settings = ", ".join(f"`{name}` {' '.join(own.split())}" for name, own in record["settings"].items() if own)
+    notes = (
+        f"{record['data']}, {record['asked']:,} test documents, a fixed-seed choice, the same for all. "
+        f"{record['packages'][0]}: `omikuji` and `fasttext` learn from train, `mllm` from 5,000 documents of dev, "
+        f"`ensemble` is their mean; words as base forms by simplemma, a SKOS vocabulary. Settings: {settings}. The "
+        "tagger learns from train and is blended on dev."
+    )
+    return section(
+        "Beside Annif, in German", table(["system", *SHOWN, "train s", "docs/s"], rows), notes, conditions(record)
+    )
+
+
 def with_chance(found: Record) -> str:
     return percent(found["ECE"]) + (f" ({percent(found['by_chance'])})" if "by_chance" in found else "")
 
@@ -221,8 +241,8 @@ PAGE = Page(
     module="tagger",
     title="The Tagger",
     about="The Tagger beside each of its experts and other systems: quality, calibration, time, other conditions.",
-    runs=("tagger", "tagger_choices", "refit", "tagger_conditions", "debian"),
-    sections=(experts_section, costs_section, choices_section, refit_section, conditions_section),
+    runs=("tagger", "annif_ensemble", "tagger_choices", "refit", "tagger_conditions", "debian"),
+    sections=(experts_section, annif_section, costs_section, choices_section, refit_section, conditions_section),
 )
 
 if __name__ == "__main__":
