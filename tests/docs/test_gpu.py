@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import typer
 
 import everylabel
 from everylabel.cli.app import app
 from everylabel.config import parse_settings
+from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
+from everylabel.methods.facts import Facts
 from everylabel.methods.maclr import selfsup
+from everylabel.methods.onesided.onesided import LABEL_TOKENS
+from everylabel.methods.xml0.fusion import Xml0
 from everylabel.metrics.propensity import constants
-from everylabel.registry import method_class
+from everylabel.registry import method_class, method_classes
 from everylabel.train import clusters
 from everylabel.train.config import Compute
 
@@ -85,12 +90,14 @@ def test_the_commands_are_ones_that_work(command: str) -> None:
 
 def test_every_paper_s_method_and_data_set_has_a_command() -> None:
     fits = [options for name, options in map(parsed, commands()) if name == "fit" and "method" in options]
-    methods = {"matchxml", "depl", "maclr", "of-lan", "of-de", "xml0", "attentionxml", "ict", "fine-tuned"}
-    assert methods <= {one["method"] for one in fits}
+    methods = {cls.name for cls in method_classes() if cls.presets} | {"zestxml", "xr-linear-pseudo"}
+    assert methods == {one["method"] for one in fits}
     assert all(one.get("features") == "tfidf-attnxml" for one in fits if one["method"] == "matchxml")
-    assert all(one.get("vocabulary") for one in fits if one["method"] == "xml0")
-    by_names = {"maclr", "ict", "fine-tuned", "of-de", "of-lan"}  # their papers read no more of a label
-    assert all(one.get("names_only") for one in fits if one["method"] in by_names and one.get("preset"))
+    assert all(one.get("vocabulary") for one in fits if issubclass(method_class(one["method"]), Xml0))
+    without = {"matchxml", "xr-transformer", "attentionxml", "classifier", "ova-clf", "lan"}  # they read no labels
+    more = {"depl", "depl+cls", "de-ret", "xml0", "label-fusion", "conse"}  # the others' papers read names alone
+    by_names = [one for one in fits if one["method"] not in without | more and one["data"] not in ("...", "DATA")]
+    assert all(one.get("names_only") for one in by_names)
     for few, share in (("1", "0.01"), ("5", "0.05")):
         shares = [one["label_share"] for one in fits if one.get("preset") == f"paper:few-shot-{few}"]
         assert set(shares) == {share}
@@ -129,11 +136,131 @@ def test_bytes_a_token() -> None:
         assert number(weights) == pytest.approx(16 * number(name), rel=0.2)
 
 
-def test_heads() -> None:
+def labels_of_data() -> dict[str, tuple[int, list[str]]]:
+    """Labels of each data set, and what they take."""
+    found = {}
     for labels, *sizes in table("labels |"):
-        count = int(re.findall(r"[\d,]+", labels)[0].replace(",", ""))
-        for said, width in zip(sizes, (16, 12, 4), strict=True):
-            assert number(said) == pytest.approx(768 * width * count, rel=0.06, abs=0.05e9)
+        count, names = re.findall(r"([\d,]+) \((.*)\)", labels)[0]
+        found |= {name.lower(): (int(count.replace(",", "")), sizes) for name in names.split(", ")}
+    return found
+
+
+def commands_of_data() -> dict[str, set[str]]:
+    """Which methods the page has for each data set."""
+    found: dict[str, set[str]] = {}
+    names: list[str] = []
+    for first, _, command in table("data |"):
+        named = [name for name in re.findall(r"[\w-]*\d+[KM]\b|MIMIC-III|MAG-CS", first, re.IGNORECASE) if name]
+        names = names if first.startswith("the same") else named
+        for name in names:
+            asked = [parsed(one)[1]["method"] for one in re.findall(r"`([^`]+)`", command)]
+            found.setdefault(name.lower(), set()).update(asked)
+    return found
+
+
+COLUMNS = {  # what is in them, and bytes a label
+    "classifier": ({"classifier", "depl", "ova-clf"}, 16 * 768),
+    "lan": ({"lan"}, 32 * 768),
+    "matchxml": ({"matchxml", "xr-transformer"}, 12 * 768),
+    "attentionxml": ({"attentionxml"}, 0),
+    "of-de": ({"of-de", "of-lan"}, 4 * 4096),
+    "maclr": ({"maclr"}, 4 * 512),
+}
+
+
+def test_what_labels_take() -> None:
+    """Every data set that is named has a row, and each method that it has a command for a cell."""
+    sizes, asked = labels_of_data(), commands_of_data()
+    asked["amazoncat-13k"] |= asked["eurlex57k"]  # OF-DE's family: one command stands for all
+    asked["mimic-iii"] |= asked["eurlex57k"]
+    assert set(sizes) == set(asked)
+    asked["wiki-500k"] |= asked["lf-wikipedia-500k"]  # one row
+    assert sizes.pop("lf-wikipedia-500k") == sizes["wiki-500k"]
+    of_matchxml: Any = everylabel.method("matchxml", preset="paper")
+    for name, (count, cells) in sizes.items():
+        for (column, (methods, width)), cell in zip(COLUMNS.items(), cells, strict=True):
+            assert (cell != "-") == bool(methods & asked[name]), (name, column)
+            if cell == "-":
+                continue
+            if column == "attentionxml":
+                preset = f"paper:{name}" if f"paper:{name}" in method_class(column).presets else "paper"
+                width = 12 * everylabel.method(column, preset=preset).dim  # type: ignore[attr-defined]
+            rows = min(count, of_matchxml.fine_tuning.most_nodes) if column == "matchxml" else count
+            assert number(cell) == pytest.approx(width * rows, rel=0.03, abs=0.006e9), (name, column)
+
+
+def test_what_attention_keeps() -> None:
+    """Of each document and candidate, in torch's own words, and what that makes of the papers' batches."""
+    import torch
+    from torch import Tensor, nn
+
+    from everylabel.methods.attentionxml.module import Level, Read, Shape
+
+    def kept(tokens: int, dim: int, hidden: tuple[int, ...], *, tree: bool) -> float:
+        level, rows, candidates = Level(nn.Identity(), Shape(2, 400, dim, hidden, "lstm")), 8, 400
+        states = torch.randn(rows, tokens, dim, requires_grad=True)
+        own = {weight.data_ptr() for weight in (*level.parameters(), states)}
+        found: dict[int, Tensor] = {}
+
+        def pack(tensor: Tensor) -> Tensor:
+            if tensor.data_ptr() not in own:
+                found[tensor.untyped_storage().data_ptr()] = tensor
+            return tensor
+
+        nodes = np.tile(np.arange(candidates), (rows, 1)) if tree else np.arange(candidates)
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+            level(Read(states, torch.ones(rows, tokens, dtype=torch.bool)), nodes)
+        return sum(tensor.untyped_storage().nbytes() for tensor in found.values()) / (rows * candidates)
+
+    for tree in (False, True):
+        assert kept(40, 16, (12, 8), tree=tree) == pytest.approx(4 * (40 + 16 * (1 + tree) + 20), rel=0.1)
+    said = " ".join(PAGE.split())
+    sums = {"eurlex-4k": 0.8, "wiki10-31k": 6.3, "amazoncat-13k": 24, "amazon-670k": 3.5, "amazon-3m": 4.2}
+    of_true = {"amazon-670k": 5.45, "amazon-3m": 36.04}  # labels a document, each below another node at most
+    for name, expected in sums.items():
+        paper: Any = everylabel.method("attentionxml", preset=f"paper:{name}")
+        tree = name in of_true
+        candidates = (paper.beam + of_true[name]) * paper.leaf_size if tree else labels_of_data()[name][0]
+        texts, width = paper.learn.batch_size * candidates, 500 + paper.dim * (1 + tree) + sum(paper.hidden)
+        assert 4 * texts * width == pytest.approx(expected * 1e9, rel=0.03)
+        assert f"{expected} + {8 * 500 * texts / 1e9:.{1 if texts < 2e6 else 0}f} GB" in said
+
+
+def test_memory_of_the_host() -> None:
+    said = " ".join(PAGE.partition("## Memory of the host")[2].partition("\n## ")[0].split())
+    paper: Any = everylabel.method("matchxml", preset="paper:amazon-3m")
+    assert paper.sentence_weight > 0
+    assert paper.tuned_weight > 0
+    facts = Facts.of(Dataset(Documents.of(["a"]), LabelSet.of([Label("a", "a")]), pairs_from_lists([[0]], 1)))
+    one, more = facts, replace(facts, n_labels=1_001, n_seen=1_001)
+    of_svm, of_depl = (
+        (cls.fit_memory(more) - cls.fit_memory(one)) / 1_000 for cls in map(method_class, ("svm", "depl"))
+    )
+    assert of_svm == 12_000  # twice
+    assert of_depl == 24_000
+    for documents, name in ((1_779_881, "wiki-500k"), (1_717_899, "amazon-3m")):
+        vectors, weights = 3 * documents * 1_536 * 4, labels_of_data()[name][0] * (2 * 8 * 1_536 + of_svm)
+        assert f"{vectors / 1e9:.0f} GB, then {weights / 1e9:.0f} GB" in said
+    assert f"{of_depl * 501_070 / 1e9:.0f} GB on Wiki-500K" in said
+    assert f"{8 * 2 * 7.1:.0f} GB of the host with eight" in said
+
+
+def test_batches() -> None:
+    paper: Any = everylabel.method("maclr", preset="paper")
+    learn, texts = paper.learn, paper.encoder.max_tokens
+    of_maclr = learn.batch_size * (2 * texts + paper.label_tokens) + learn.label_negatives * paper.label_tokens
+    family: Any = everylabel.method("of-de", preset="paper")
+    of_texts = family.learn.batch_size * family.encoder.max_tokens
+    of_family = of_texts + family.learn.batch_size * LABEL_TOKENS
+    assert f"at most {-(-of_maclr // 1000)},000 tokens" in PAGE
+    assert f"at most {-(-of_family // 1000)},000." in PAGE
+    for name, said in (("eurlex57k", "404,000 tokens on EURLEX57K"), ("amazoncat-13k", "984,000 on AmazonCat-13K")):
+        found = of_texts + labels_of_data()[name][0] * LABEL_TOKENS
+        assert said.startswith(f"{round(found, -3):,}")
+        assert said in PAGE
+    at_once = {card: int(tokens.replace(",", "")) for card, _, tokens, _ in table("card |")}
+    assert at_once["A100, H100, 80 GB"] >= of_maclr
+    assert 2 * at_once["A100, 40 GB"] >= of_maclr > at_once["A100, 40 GB"]
 
 
 def test_cards() -> None:
