@@ -138,7 +138,7 @@ def test_bytes_a_token() -> None:
 
 def labels_of_data() -> dict[str, tuple[int, list[str]]]:
     """Labels of each data set, and what they take."""
-    found = {}
+    found: dict[str, tuple[int, list[str]]] = {}
     for labels, *sizes in table("labels |"):
         count, names = re.findall(r"([\d,]+) \((.*)\)", labels)[0]
         found |= {name.lower(): (int(count.replace(",", "")), sizes) for name in names.split(", ")}
@@ -184,7 +184,8 @@ def test_what_labels_take() -> None:
                 continue
             if column == "attentionxml":
                 preset = f"paper:{name}" if f"paper:{name}" in method_class(column).presets else "paper"
-                width = 12 * everylabel.method(column, preset=preset).dim  # type: ignore[attr-defined]
+                paper: Any = everylabel.method(column, preset=preset)
+                width = 12 * paper.dim
             rows = min(count, of_matchxml.fine_tuning.most_nodes) if column == "matchxml" else count
             assert number(cell) == pytest.approx(width * rows, rel=0.03, abs=0.006e9), (name, column)
 

@@ -77,11 +77,10 @@ class Level(nn.Module):
         self.queries = nn.Embedding(shape.n_nodes, shape.dim, sparse=True)
         self.outputs = self.biases = self.layers = None
         if shape.hidden:
-            sizes = (shape.dim, *shape.hidden)
-            layers = [part for one, next_ in pairwise(sizes) for part in (nn.Linear(one, next_), nn.ReLU())]
-            self.layers = nn.Sequential(*layers, nn.Linear(sizes[-1], 1))
-            for part in (self.queries, *self.layers[::2]):  # as the authors' code: an embedding would start at N(0, 1)
-                nn.init.xavier_uniform_(part.weight)
+            linear = [nn.Linear(one, next_) for one, next_ in pairwise((shape.dim, *shape.hidden, 1))]
+            self.layers = nn.Sequential(*(part for layer in linear[:-1] for part in (layer, nn.ReLU())), linear[-1])
+            for weight in (self.queries.weight, *(layer.weight for layer in linear)):  # as the authors' code
+                nn.init.xavier_uniform_(weight)
         else:
             self.outputs = nn.Embedding(shape.n_nodes, shape.dim, sparse=True)
             self.biases = nn.Embedding(shape.n_nodes, 1, sparse=True)

@@ -212,7 +212,7 @@ class Xml0(Method):
         """`dev`: labelled documents; those of labels that the base has not learned choose threshold and weight."""
         run = run.sharing()
         dataset = prepared(dataset, self.label_languages, run)
-        return self._fitted_by(dataset, lambda model: model._learn(dataset, dev, run))
+        return self._fitted_by(dataset, lambda model: model._fit(dataset, run, dev))
 
     def fit_on(self, base: Method, dataset: Dataset, dev: Dataset | None = None, *, run: Run = QUIET) -> Self:
         """As `fit`, on a fitted method: nothing of it is fitted, its scores are taken for probabilities.
@@ -256,10 +256,7 @@ class Xml0(Method):
 
         return rank_visible(rank, hidden, k).top(k).without(model._silent(views))
 
-    def _fit(self, dataset: Dataset, run: Run) -> None:
-        self._learn(dataset, None, run)
-
-    def _learn(self, dataset: Dataset, dev: Dataset | None, run: Run) -> None:
+    def _fit(self, dataset: Dataset, run: Run, dev: Dataset | None = None) -> None:
         require_texts(dataset.documents)
         if self.base_model:
             from everylabel.store import load
