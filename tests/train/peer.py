@@ -80,11 +80,13 @@ def failed() -> str:
 
 
 def main(out: str, folder: str) -> None:
-    """Without dropout, with it, with parts of a batch; and a training that is left and goes on."""
+    """Without dropout, with it, as large encoders are trained; and a training that is left and goes on."""
     found = {
         "plain": learned(folder),
         "dropout": learned(folder, dropout=0.3),
         "parts": learned(folder, tokens_at_once=20, accumulate=2),
+        "recomputed": learned(folder, recompute=True),
+        "bf16": learned(folder, precision="bf16", recompute=True),
     }
     for stop in (2, 0):
         with checkpointing(out + ".training") as checkpoints:

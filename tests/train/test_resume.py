@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +17,7 @@ from safetensors import SafetensorError
 from tests.train.conftest import Problem, Said, keeping, same
 
 from everylabel.run import Run
-from everylabel.train import checkpoint
+from everylabel.train import checkpoint, loop
 from everylabel.train.checkpoint import checkpointing
 from everylabel.train.loop import DivergedError, Step
 
@@ -107,6 +109,34 @@ def test_an_interrupt_that_cannot_wait(tmp_path: Path, where: str) -> None:
     resumed, steps = finish(tmp_path)
     assert steps[0].number == 6
     assert same(resumed.weights(), expected)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "kept"), [(25.0, [3, 6, 9, 12]), (60.0, [6, 12]), (1000.0, []), (0.0, list(range(1, 13)))]
+)
+def test_seconds_between_two_checkpoints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, kept: list[int]
+) -> None:
+    """By a clock on which a step takes ten; the last state is kept in any case."""
+    problem, calls, saved = Problem(), [], []
+    usual, save = problem.loss, checkpoint.Stage.save
+
+    def loss(*given: Any) -> Any:
+        calls.append(1)  # two of a step
+        return usual(*given)
+
+    def watched(stage: checkpoint.Stage) -> None:
+        saved.append(len(calls) // 2)
+        save(stage)
+
+    problem.loss = loss
+    monkeypatch.setattr(checkpoint.Stage, "save", watched)
+    clock = SimpleNamespace(monotonic=lambda: 5.0 * len(calls), perf_counter=time.perf_counter)
+    monkeypatch.setattr(loop, "time", clock)
+    with keeping(tmp_path) as run:
+        list(problem.run(run=run, checkpoint_every=seconds))
+    assert saved[: len(kept)] == kept
+    assert set(saved[len(kept) :]) == {12}
 
 
 def test_an_error_in_the_body_of_the_loop(tmp_path: Path) -> None:
