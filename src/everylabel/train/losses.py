@@ -56,16 +56,18 @@ def of_positives(logits: Tensor, positives: Tensor | NDArray[Any]) -> Tensor:
     return losses.sum() / there.sum().clamp(min=1)
 
 
-def decoupled_softmax(logits: Tensor, positives: Any, negatives: Any) -> Tensor:
+def decoupled_softmax(logits: Tensor, positives: NDArray[np.bool_], negatives: Any) -> Tensor:
     """The mean over all pairs of -log(exp(s_p) / (exp(s_p) + the sum over the row's negatives of exp(s_n))).
 
     "Dual-Encoders for Extreme Multi-label Classification" (DEXML): a row's positives do not compete with each other.
-    What is neither positive nor negative has no part in it; 0 comes out when there is no positive.
+    What is neither positive nor negative has no part in it; 0 comes out when there is no positive. Pairs are few beside
+    logits: only the sum over negatives is a pass over all of them.
     """
     mask = _as_mask(positives, logits)
-    others = logits.masked_fill(mask | ~_as_mask(negatives, logits), NOWHERE).logsumexp(dim=1, keepdim=True)
-    losses = functional.softplus(others - logits).masked_fill(~mask, 0)
-    return losses.sum() / mask.sum().clamp(min=1)
+    others = logits.masked_fill(mask | ~_as_mask(negatives, logits), NOWHERE).logsumexp(dim=1)
+    pairs = np.nonzero(positives)  # in numpy, so that no GPU has to be waited for
+    rows, columns = (torch.from_numpy(part).to(logits.device) for part in pairs)
+    return functional.softplus(others[rows] - logits[rows, columns]).sum() / max(len(rows), 1)
 
 
 def squared_hinge(scores: Tensor, positives: Any, there: Any, weights: Any = None) -> Tensor:
