@@ -173,6 +173,18 @@ def test_what_float32_cannot_tell_apart_stays_in_order() -> None:
     assert found.scores[0, 0] > found.scores[0, 1] == found.scores[0, 2] > found.scores[0, 3]
 
 
+def test_the_best_of_many_are_those_of_sorting_all() -> None:
+    rng = np.random.default_rng(0)
+    ids, scores = (
+        np.stack([rng.permutation(500) for _ in range(20)]).astype(np.int32),
+        rng.integers(0, 40, (20, 500)) / 7,
+    )
+    for k in (0, 1, 7, 100, 499, 500):
+        found = best_of_doubles(ids, scores, k)
+        sorted_ids = np.take_along_axis(ids, np.lexsort((ids, -scores), axis=1)[:, :k], 1)
+        np.testing.assert_array_equal(found.ids, sorted_ids)
+
+
 def test_a_rehearsal_hides_labels_and_holds_out_documents() -> None:
     parts = rehearsal_of(DATA, 0.25, 0.25, 0)
     assert parts is not None

@@ -220,10 +220,17 @@ def best_labels(scores: Scores, predicted: list[Predicted], weight: float, label
 
 
 def best_of_doubles(ids: Any, scores: Doubles, k: int) -> Ranking:
-    """As `Ranking.best_of`, in the order of float64 scores: what float32 cannot tell apart stays in its order."""
+    """As `Ranking.best_of`, in the order of float64 scores: what float32 cannot tell apart stays in its order.
+
+    The k best are sorted, not all: that took longer than to score them.
+    """
     from everylabel.methods.kernels import keep_order
 
-    order = np.lexsort((ids, -scores), axis=1)[:, :k]
+    n = scores.shape[1]
+    order = np.empty((len(scores), k), np.int64)
+    for row, own in enumerate(scores):
+        worth = np.flatnonzero(own >= np.partition(own, n - k)[n - k]) if 0 < k < n else np.arange(n)
+        order[row] = worth[np.lexsort((ids[row, worth], -own[worth]))[:k]]
     exact = np.take_along_axis(scores, order, 1)
     found = exact.astype(np.float32)
     keep_order(found, exact)
