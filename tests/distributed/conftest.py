@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib.util import find_spec
@@ -37,7 +40,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.filterwarnings("default"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
     """Connected; by EVERYLABEL_TEST_CLUSTER=HOST:PORT to one that is there."""
     import ray
@@ -53,6 +56,25 @@ def cluster() -> Iterator[None]:
     ray.shutdown()
     if found is not None:
         found.shutdown()
+
+
+@pytest.fixture
+def alone() -> Iterator[Any]:
+    """A cluster of one node, for others to join and to be lost."""
+    from ray.cluster_utils import Cluster
+
+    found = Cluster(initialize_head=True, head_node_args=node())
+    yield found
+    found.shutdown()
+
+
+@pytest.fixture
+def connected(alone: Any) -> Iterator[Any]:
+    import ray
+
+    ray.init(address=alone.address, namespace="everylabel", log_to_driver=False, logging_level="ERROR")
+    yield alone
+    ray.shutdown()
 
 
 def node() -> dict[str, Any]:
@@ -103,3 +125,26 @@ def processes(name: str) -> list[int]:
             if folder.name.isdigit() and command.startswith("ray::") and name in command:
                 found.append(int(folder.name))
     return found
+
+
+def command(*arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "everylabel.cli.main", *map(str, arguments)],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "EVERYLABEL_THREADS": "1"},
+    )
+
+
+def waited(process: subprocess.Popen[str]) -> str:
+    _, said = process.communicate(timeout=600)
+    assert process.returncode == 0, said
+    return said
+
+
+def until(true: Callable[[], Any], seconds: float = 300) -> None:
+    """Waits; what does not come is an error."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it has not come about"
+        time.sleep(0.2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -12,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.distributed.conftest import node, processes, write_shards
+from tests.distributed.conftest import command, node, processes, waited, write_shards
 
 import everylabel
 from everylabel.data import load_dataset, sample
@@ -30,21 +29,6 @@ def nodes() -> Iterator[tuple[Any, Any]]:
     found = Cluster(initialize_head=True, head_node_args=node())
     yield found, found.add_node(**node())
     found.shutdown()
-
-
-def command(*arguments: object) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "everylabel.cli.main", *map(str, arguments)],
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "EVERYLABEL_THREADS": "1"},
-    )
-
-
-def waited(process: subprocess.Popen[str]) -> str:
-    _, said = process.communicate(timeout=600)
-    assert process.returncode == 0, said
-    return said
 
 
 def test_files_are_tagged_by_the_other_node(nodes: tuple[Any, Any], model: Path, tmp_path: Path) -> None:

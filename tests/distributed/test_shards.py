@@ -1,8 +1,7 @@
-"""Which files there are, where results go, models that nodes do not see, and what tasks tell; without a cluster."""
+"""Which files there are, where results go, and what tasks tell; without a cluster."""
 
 from __future__ import annotations
 
-import shutil
 from contextlib import suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -10,12 +9,10 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-import numpy as np
 import pytest
 from tests.listening import Recorder
 
-from everylabel.distributed import carry, progress
-from everylabel.distributed.carry import Carried
+from everylabel.distributed import progress
 from everylabel.distributed.cluster import Cluster, Node
 from everylabel.distributed.executor import cores_of_a_job, machines
 from everylabel.distributed.progress import Far, _Display
@@ -84,35 +81,6 @@ def test_a_result_elsewhere_is_there_as_a_whole_or_not_at_all() -> None:
         file.write_text("half", encoding="utf-8")
         raise ZeroDivisionError
     assert results(folder) == {"deep/a.jsonl"}
-
-
-def test_a_model_that_a_node_does_not_see_is_sent_once(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The object store is a list here: what is in it, and how often it is read, are what matters."""
-    import ray
-
-    reads: list[Any] = []
-    monkeypatch.setattr(ray, "put", lambda value: value)
-    monkeypatch.setattr(ray, "get", lambda value: reads.append(value) or value)  # type: ignore[func-returns-value]
-    monkeypatch.setattr(carry, "PIECE", 1_000)
-    monkeypatch.setattr(carry, "_kept", lambda: tmp_path / "kept")
-    away = tmp_path / "away"
-    shutil.copytree(model, away)
-    carried = Carried.of(away, send=True)
-    assert carried.folder() == away
-    shutil.rmtree(away)
-    place = carried.folder()
-    assert place.is_relative_to(tmp_path / "kept")
-    n_reads = len(reads)
-    assert n_reads > len(carried.files)  # in pieces
-    assert carried.folder() == place
-    assert len(reads) == n_reads
-    import everylabel
-
-    texts = ["a boat in the harbour"]
-    one, other = (everylabel.load(path).rank(texts, 5) for path in (model, place))
-    np.testing.assert_array_equal(one.scores, other.scores)
 
 
 def test_what_a_cluster_gives_a_job() -> None:

@@ -9,11 +9,17 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.distributed.conftest import processes, write_shards
+
+import everylabel
+from everylabel.distributed import carry
+from everylabel.distributed.carry import Carried
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.usefixtures("cluster")]
 Run = Callable[..., Any]
@@ -58,6 +64,36 @@ def test_the_same_bytes_and_what_is_done_is_not_done_again(run: Run, model: Path
     other = run("tag", model, f"{source}/*.jsonl*", "-o", out, "--ray", "auto", "-k", "3")
     assert other.exit_code == 3
     assert "choose another folder" in other.stderr
+
+
+def test_folders_are_those_of_the_command(
+    run: Run, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers are in others."""
+    write_shards(tmp_path / "in", 2, 20)
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        result = run("tag", model, "in", "-o", "out", "--ray", "auto")
+        assert result.exit_code == 0, result.output
+    assert "2 of 2 files have been tagged before" in result.stderr
+    assert written(tmp_path / "out") == alone(run, model, tmp_path / "in")
+
+
+def test_a_model_that_a_node_does_not_see_is_sent_once(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(carry, "_kept", lambda: tmp_path / "kept")
+    carried = Carried.of(model)
+    assert carried.folder() == model
+    far = replace(carried, path=tmp_path / "not-there")
+    place = far.folder()
+    assert place.is_relative_to(tmp_path / "kept")
+    before = place.stat()
+    assert far.folder() == place
+    assert place.stat() == before
+    texts = ["a boat in the harbour"]
+    one, other = (everylabel.load(path).rank(texts, 5) for path in (model, place))
+    np.testing.assert_array_equal(one.scores, other.scores)
 
 
 def test_what_is_wrong_with_a_file_is_one_line_with_the_node(run: Run, model: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -111,10 +112,10 @@ def serve(
         )
     folder = state or _state_folder()
     settings = Settings(
-        state=folder,
+        state=folder.absolute(),  # and so are the others: on a cluster who reads them is in another folder
         store=store,
-        keys=keys,
-        data=data,
+        keys=keys.absolute() if keys else None,
+        data=data.absolute() if data else None,
         hosts=tuple(allow_host or ()),
         origins=tuple(origin or ("*",)),
         allow_learn=allow_learn,
@@ -123,6 +124,7 @@ def serve(
     with closing(bound_socket(host, port)) as listening:  # a port that is taken is said before anything is loaded
         configured = configured_projects(config, _named_models(model)) if config else Configured([], [])
         projects = distinct([*configured.projects, *projects_of(models or [])])
+        projects = [replace(project, model=project.model.absolute()) for project in projects]
         if configured.left_out and not quiet:
             note(f"no model is named for: {', '.join(configured.left_out)}; --model PROJECT=MODEL serves one")
         projects += [_demo(settings, quiet)] if demo else []

@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from everylabel.atomic import replaced
+from everylabel.distributed.cluster import on_this_node
+from everylabel.errors import ModelError
 from everylabel.store.manifest import MANIFEST, read_manifest
 
 if TYPE_CHECKING:
@@ -21,37 +22,60 @@ if TYPE_CHECKING:
 PIECE = 64 << 20  # bytes that are sent at a time
 
 
+class Files:
+    """An actor where the model is: gives its files to who does not see them. What nobody asks for is not read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._pieces: dict[str, list[ObjectRef[np.ndarray]]] = {}
+
+    def pieces(self, name: str) -> list[ObjectRef[np.ndarray]]:
+        """Where they are in Ray's object store: put there once, and from then on nodes have them of each other."""
+        import ray
+
+        if name not in self._pieces:
+            self._pieces[name] = [ray.put(piece) for piece in _pieces(self._path / name)]
+        return self._pieces[name]
+
+
 @dataclass(frozen=True)
 class Carried:
-    """To be sent to tasks. `files`: where they are in Ray's object store, in pieces; none: all nodes see the folder."""
+    """To be sent to tasks. `files`: the actor that has them."""
 
     path: Path
     digest: str
-    files: Mapping[str, list[ObjectRef[np.ndarray]]] = field(default_factory=dict)
+    files: Any
 
     @classmethod
-    def of(cls, path: Path, *, send: bool) -> Carried:
+    def of(cls, path: Path) -> Carried:
         import ray
 
-        names = [MANIFEST, *read_manifest(path)["files"]]
-        files = {name: [ray.put(piece) for piece in _pieces(path / name)] for name in names} if send else {}
-        return cls(path.resolve(), _digest(path), files)
+        path = path.resolve()
+        files = ray.remote(num_cpus=0, scheduling_strategy=on_this_node())(Files).remote(path)
+        return cls(path, _digest(path), files)
 
     def folder(self) -> Path:
         """On a node: where the model is. What was sent stays there for later, by its content."""
-        if _digest(self.path) == self.digest or not self.files:
+        if _digest(self.path) == self.digest:
             return self.path
         place = _kept() / self.digest
         if _digest(place) != self.digest:
-            import ray
-
             with replaced(place) as fresh:
-                for name, pieces in self.files.items():
-                    (fresh / name).parent.mkdir(parents=True, exist_ok=True)
-                    with (fresh / name).open("wb") as stream:
-                        for piece in pieces:
-                            stream.write(ray.get(piece).data)
+                fresh.mkdir()
+                self._write(fresh, MANIFEST)
+                if _digest(fresh) != self.digest:
+                    raise ModelError(f"{self.path}: was replaced while it was in use; give the command again")
+                for name in read_manifest(fresh)["files"]:
+                    self._write(fresh, name)
         return place
+
+    def _write(self, folder: Path, name: str) -> None:
+        import ray
+
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        with (folder / name).open("wb") as stream:
+            for piece in ray.get(self.files.pieces.remote(name)):
+                stream.write(ray.get(piece).data)
 
 
 def _kept() -> Path:

@@ -6,7 +6,7 @@ import logging
 import os
 import platform
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -43,6 +43,9 @@ class Cluster:
     @property
     def gpus(self) -> int:
         return sum(node.gpus for node in self.nodes)
+
+    def without(self, nodes: Collection[str]) -> Cluster:
+        return Cluster(tuple(node for node in self.nodes if node.id not in nodes))
 
     def __str__(self) -> str:
         gpus = f", {self.gpus} GPUs" if self.gpus else ""

@@ -2,20 +2,25 @@
 
 All jobs begin as soon as there is room for them, in any order; results are taken in the order of the jobs, and are kept
 (`done`) when they come. What all jobs need, such as the data, is put into Ray's object store once, and read by each
-process once. A worker or node that is lost takes its tasks with it, and Ray runs them again, up to three times.
+process once. A worker or node that is lost takes its tasks with it, and Ray runs them again, up to three times. A job
+that takes much longer than the others of its kind while cores are free is begun again, elsewhere if there is room: the
+first result counts, and both would be the same.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from statistics import median
 from typing import Any, NamedTuple, TypeVar
 
 from everylabel import __version__
+from everylabel.distributed.begun import LEAST, TIMES
 from everylabel.distributed.cluster import Cluster, check_version
 from everylabel.distributed.errors import said_where, told_here
 from everylabel.distributed.progress import Far, heard
@@ -26,6 +31,7 @@ A = TypeVar("A")
 R = TypeVar("R")
 
 MOST_CORES = 8  # of a job: more of them together make it little faster
+EVERY = 1.0  # seconds until it is looked who is slow
 TIMES_DATA = 4  # memory of a job, as a multiple of what it is sent
 _received: dict[bool, dict[str, Any]] = {True: {}, False: {}}  # in a worker: what was sent last, by its number in the
 # object store, to parts of jobs and to jobs
@@ -48,15 +54,17 @@ class OnRay:
     ) -> None:
         self._needs, self._reporter, self._most_memory, self._part = needs, reporter, most_memory, part_of_job
         self._sent: dict[int, tuple[Any, Any, int]] = {}  # by identity: the value, which is kept, its place, its size
-        self._running: dict[Any, tuple[Any, Callable[[Any, Any], None] | None]] = {}  # tasks of all calls
-        self._ended: dict[Any, _Ended] = {}  # that nobody has taken yet
+        self._running: dict[Any, _Asked] = {}  # tasks of all calls
+        self._quiet_since = 0.0  # since when there is a core that nobody uses, and nothing has begun or ended
 
     def map(self, work: Callable[[A], R], jobs: Sequence[A], done: Callable[[A, R], None] | None = None) -> Iterator[R]:
         sent, size = self._send(work)
-        tasks = [self._begin(sent, size, job) for job in jobs]
-        for task, job in zip(tasks, jobs, strict=True):
-            self._running[task] = (job, done)
-        return (self._result(task) for task in tasks)
+        seconds = list[float]()
+        asked = [_Asked(job, done, seconds, partial(self._begin, sent, size, job)) for job in jobs]
+        for one in asked:
+            self._running[one.begin()] = one
+        self._quiet_since = time.monotonic()
+        return (self._result(one) for one in asked)
 
     def close(self) -> None:
         """Tasks that nobody waits for any more are ended."""
@@ -65,37 +73,63 @@ class OnRay:
         for task in self._running:
             ray.cancel(task, force=True)
         self._running.clear()
-        self._ended.clear()
         self._sent.clear()
 
-    def _result(self, task: Any) -> Any:
+    def _result(self, asked: _Asked) -> Any:
         """Whatever ends meanwhile is kept; what went wrong with it is told to who asks for it."""
         import ray
 
-        while task not in self._ended:
-            (ended, *_), _ = ray.wait(list(self._running))
-            job, done = self._running.pop(ended)
-            try:
-                with told_here(label_of(job)):
-                    result = ray.get(ended)
-            except Exception as error:
-                self._ended[ended] = _Ended(None, error)
-            else:
-                if done is not None:
-                    done(job, result)
-                self._ended[ended] = _Ended(result)
-        found = self._ended.pop(task)
-        if found.error is not None:
-            raise found.error
-        return found.result
+        while asked.ended is None:
+            ended, _ = ray.wait(list(self._running), timeout=EVERY)
+            for task in ended:
+                self._take(task)
+            if not ended:
+                self._help_slow_ones()
+        if asked.ended.error is not None:
+            raise asked.ended.error
+        return asked.ended.result
 
-    def _begin(self, sent: Any, size: int, job: Any) -> Any:
+    def _take(self, task: Any) -> None:
+        import ray
+
+        asked, self._quiet_since = self._running.pop(task), time.monotonic()
+        others = [one for one, whose in self._running.items() if whose is asked]
+        try:
+            with told_here(label_of(asked.job)):
+                result, seconds = ray.get(task)
+        except Exception as error:
+            if not others:  # else one of them may do it
+                asked.ended = _Ended(None, error)
+            return
+        for one in others:
+            del self._running[one]
+            ray.cancel(one, force=True)
+        asked.seconds.append(seconds)
+        if asked.done is not None:
+            asked.done(asked.job, result)
+        asked.ended = _Ended(result)
+
+    def _help_slow_ones(self) -> None:
+        """While cores are free all that is left is at work: it has taken at least as long as they have been."""
+        import ray
+
+        now = time.monotonic()
+        if not self._running or ray.available_resources().get("CPU", 0) < 1:
+            self._quiet_since = now
+            return
+        for one in list(dict.fromkeys(self._running.values())):
+            long = max(LEAST, TIMES * median(one.seconds)) if one.seconds else math.inf
+            if now - max(self._quiet_since, one.helped) > long:
+                one.helped = now
+                self._running[one.begin(scheduling_strategy="SPREAD")] = one
+
+    def _begin(self, sent: Any, size: int, job: Any, **options: Any) -> Any:
         import ray
 
         needs, label = self._needs(job), label_of(job)
         reporter = None if self._reporter is None else self._reporter.named(f"{label}: ")
         memory = min(TIMES_DATA * size, self._most_memory)
-        options = {"num_cpus": needs.cores, "num_gpus": needs.gpus, "memory": memory}
+        options |= {"num_cpus": needs.cores, "num_gpus": needs.gpus, "memory": memory}
         task = ray.remote(_worked).options(name=label, max_retries=3, **options)
         return task.remote(sent, job, reporter, needs.cores, __version__, self._part)
 
@@ -122,6 +156,18 @@ class OnRay:
 class _Ended(NamedTuple):
     result: Any
     error: Exception | None = None
+
+
+@dataclass(eq=False)
+class _Asked:
+    """A job that was begun. `seconds`: that others of its kind took."""
+
+    job: Any
+    done: Callable[[Any, Any], None] | None
+    seconds: list[float]
+    begin: Callable[..., Any]
+    helped: float = -math.inf  # when it was begun again
+    ended: _Ended | None = None
 
 
 class _Place(NamedTuple):
@@ -169,10 +215,11 @@ def size_of(place: Any) -> int:
 
 def _worked(
     work: Callable[[Any], Any], job: Any, reporter: Far | None, cores: int, version: str, part_of_job: bool
-) -> Any:
-    """In a worker."""
+) -> tuple[Any, float]:
+    """In a worker: the result, and how long it took."""
     from everylabel.distributed.others import Others
 
+    started = time.monotonic()
     with said_where():
         check_version(version)
         if isinstance(work, partial):
@@ -183,7 +230,7 @@ def _worked(
                     keywords[name] = replace(value, reporter=reporter, shared=shared, others=Others(label_of(job)))
             work = partial(work.func, *work.args, **keywords)
         with _on_cores(cores):
-            return work(job)
+            return work(job), time.monotonic() - started
 
 
 def _here(keywords: dict[str, Any], part_of_job: bool) -> dict[str, Any]:

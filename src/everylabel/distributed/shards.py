@@ -93,6 +93,12 @@ def writable(folder: str, name: str) -> Iterator[Path]:
         system.mv(beside, target)
 
 
+def absolute(folder: str) -> str:
+    """For other processes, which may be in another folder."""
+    system, path = _opened(folder)
+    return path if _is_local(system) else folder
+
+
 def results(folder: str) -> set[str]:
     """The names of those that are there."""
     system, root = _opened(folder)
