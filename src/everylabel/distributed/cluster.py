@@ -18,6 +18,7 @@ from everylabel.parallel import n_threads
 
 LOCAL, RUNNING = "local", "auto"
 NAMESPACE = "everylabel"
+OF_MEMORY = "RAY_task_oom_retries", "3"  # times that a task that took too much is run again; Ray's default is for ever
 SILENT = ("ray", "ray.data", "ray.serve", "ray.tune", "ray.train")  # loggers: what matters comes as an error
 
 
@@ -64,6 +65,7 @@ def connected(address: str) -> Iterator[Cluster]:
     Else that of an address, HOST:PORT. A connection that this process has already is taken, and stays."""
     require_ray()
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # Ray's coming default, and a warning without it
+    os.environ.setdefault(*OF_MEMORY)  # before Ray is loaded, who looks only then
     import ray
 
     ours = not ray.is_initialized()
@@ -120,6 +122,8 @@ def _connect(address: str) -> None:
 
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # beside our lines; Ray's log files say more
     options: dict[str, Any] = {"namespace": NAMESPACE, "log_to_driver": False, "logging_level": logging.ERROR}
+    retries = OF_MEMORY[0]
+    options["runtime_env"] = {"env_vars": {retries: os.environ[retries]}}  # tasks that hand out parts of theirs
     if address == LOCAL:
         options |= {"num_cpus": n_threads(), "include_dashboard": False}
     for name in SILENT:
