@@ -64,6 +64,18 @@ def test_a_head_starts_as_the_linear_model() -> None:
     assert scores[np.arange(40), np.repeat(np.arange(4), 10)].min() > 0
 
 
+def test_the_best_nodes_are_those_of_sorting_all_equal_ones_by_their_number() -> None:
+    rng = np.random.default_rng(0)
+    vectors, head = rng.integers(-2, 3, (30, 3)).astype(np.float32), rng.integers(-2, 3, (40, 4)).astype(np.float32)
+    above = csr_matrix((rng.random((30, 10)) < 0.5).astype(np.float32))
+    found = best_nodes(vectors, head, above, np.arange(0, 41, 4), beam=5).toarray() > 0
+    scores = vectors @ head[:, :-1].T + head[:, -1]
+    scores[~np.repeat(above.toarray() > 0, 4, axis=1)] = -np.inf
+    for row, own in enumerate(scores):
+        order = np.argsort(-own, kind="stable")[:5]
+        assert set(np.flatnonzero(found[row])) == set(order[own[order] > -np.inf])
+
+
 def test_the_best_nodes_are_looked_for_below_the_branches_only() -> None:
     vectors = np.array([[1, 0], [0, 1]], np.float32)
     head = np.array([[3, 0, 0], [1, 0, 0.5], [2, 2, 0], [0, 1, 0]], np.float32)

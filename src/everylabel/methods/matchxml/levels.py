@@ -29,7 +29,7 @@ from everylabel.train.loop import Group, train
 from everylabel.train.losses import of_positives, squared_hinge, supervised_contrastive
 from everylabel.train.peers import by_first
 from everylabel.tree.build import LabelTree
-from everylabel.types import Csr, FloatArray, IntArray, LongArray
+from everylabel.types import Csr, FloatArray, IntArray, LongArray, Ranking
 from everylabel.vectors import unit_rows
 
 if TYPE_CHECKING:
@@ -227,9 +227,9 @@ def best_nodes(vectors: FloatArray, head: FloatArray, above: Csr, children: Long
         scores = vectors[first : first + _CHUNK] @ head[:, :-1].T + head[:, -1]
         allowed = csr_matrix(above[first : first + _CHUNK] @ member).toarray() > 0
         scores[~allowed] = -np.inf
-        best = np.argsort(-scores, axis=1, kind="stable")[:, :beam]
-        kept = np.take_along_axis(allowed, best, 1)
-        rows.append(first + np.nonzero(kept)[0])
-        nodes.append(best[kept])
+        ids = np.broadcast_to(np.arange(n_nodes, dtype=np.int32), scores.shape)
+        best = Ranking.best_of(ids, scores, beam).ids
+        rows.append(first + np.nonzero(best >= 0)[0])
+        nodes.append(best[best >= 0])
     at = (np.concatenate(rows), np.concatenate(nodes))
     return csr_matrix((np.ones(len(at[0]), np.float32), at), shape=(len(vectors), n_nodes))
