@@ -16,7 +16,7 @@ import pytest
 from everylabel.data.dataset import Dataset
 from everylabel.distributed.cluster import cluster as there
 from everylabel.distributed.executor import Needs, OnRay, machines, on_ray
-from everylabel.distributed.fit import needs_of
+from everylabel.distributed.fit import NeedsOfJobs
 from everylabel.errors import ClusterError, DataError
 from everylabel.methods.base import Method
 from everylabel.registry import method_class
@@ -50,7 +50,7 @@ def squared(job: Square, more: int, folder: Path | None = None) -> int:
     return job.number**2 + more
 
 
-def one_core(_job: Any) -> Needs:
+def one_core(_job: Any, _given: Any) -> Needs:
     return Needs(1)
 
 
@@ -87,7 +87,10 @@ def test_one_that_is_always_killed_is_one_clear_error() -> None:
 def test_the_same_model_as_here(train: Dataset, tmp_path: Path) -> None:
     """Bit by bit; and fitted again from what was kept, without a single task."""
     here = Tagger(experts=EXPERTS).fit(train)
-    with checkpointing(tmp_path, "data") as checkpoints, on_ray(there(), needs_of, Run(checkpoints=checkpoints)) as run:
+    with (
+        checkpointing(tmp_path, "data") as checkpoints,
+        on_ray(there(), NeedsOfJobs, Run(checkpoints=checkpoints)) as run,
+    ):
         assert run.machines == machines(there())
         far = Tagger(experts=EXPERTS).fit(train, run=run)
     assert f"cluster of {there()}" in far.plan_.reason
@@ -106,7 +109,7 @@ def test_rows_of_a_comparison_are_tasks(train: Dataset) -> None:
         return [method_class(name)() for name in ("popularity", "tfidf")]
 
     here = list(compare_all(methods(), train, train))
-    with on_ray(there(), needs_of, Run()) as run:
+    with on_ray(there(), NeedsOfJobs, Run()) as run:
         far = list(compare_all(methods(), train, train, run=run))
     assert [one.name for one in far] == ["popularity", "tfidf"]
     for one, other in zip(here, far, strict=True):

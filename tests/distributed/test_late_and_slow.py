@@ -75,7 +75,7 @@ def waiting(job: Job, seconds: float, folder: Path) -> int:
 
 def test_a_job_that_is_stuck_is_done_elsewhere(connected: Any, tmp_path: Path) -> None:
     connected.add_node(**node(), env_vars={"SLOW": "slow"})
-    executor = OnRay(lambda _job: Needs(1), None)
+    executor = OnRay(lambda _job, _given: Needs(1), None)
     jobs = [Job(number) for number in range(6)]
     found = executor.map(partial(waiting, seconds=0.5, folder=tmp_path), jobs)
     assert list(found) == [0, 1, 2, 3, 4, 5]
@@ -86,7 +86,7 @@ def test_a_job_that_is_stuck_is_done_elsewhere(connected: Any, tmp_path: Path) -
 
 
 def test_a_late_node_is_given_jobs(connected: Any, tmp_path: Path) -> None:
-    executor = OnRay(lambda _job: Needs(1), None)
+    executor = OnRay(lambda _job, _given: Needs(1), None)
     found = executor.map(partial(waiting, seconds=2, folder=tmp_path), [Job(number) for number in range(10)])
     assert next(found) == 0
     connected.add_node(**node())

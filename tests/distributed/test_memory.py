@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 from tests.distributed.conftest import node
 
-from everylabel.distributed.cluster import connected
+from everylabel.distributed.cluster import OF_MEMORY, connected
 from everylabel.distributed.errors import plain, said_where
 from everylabel.distributed.executor import Needs, OnRay
 from everylabel.errors import ClusterError
@@ -26,7 +26,7 @@ def working(_job: Job, seconds: float = 5.0) -> str | None:
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         pass
-    return os.environ.get("RAY_task_oom_retries")
+    return os.environ.get(OF_MEMORY[0])
 
 
 @pytest.fixture
@@ -42,12 +42,12 @@ def full() -> Iterator[Any]:
 
 def test_it_is_tried_again_a_few_times(full: Any) -> None:
     with connected(full.address), pytest.raises(ClusterError, match=r"large: the memory of a node was not enough"):
-        list(OnRay(lambda _job: Needs(1), None).map(working, [Job("large")]))
+        list(OnRay(lambda _job, _given: Needs(1), None).map(working, [Job("large")]))
 
 
 def test_tasks_of_tasks_are_bounded_too(alone: Any) -> None:
     with connected(alone.address):
-        assert list(OnRay(lambda _job: Needs(1), None).map(working, [Job("small")])) == ["3"]
+        assert list(OnRay(lambda _job, _given: Needs(1), None).map(working, [Job("small")])) == ["3"]
 
 
 def test_what_ray_says_is_one_line() -> None:
@@ -65,5 +65,5 @@ def test_what_ray_says_is_one_line() -> None:
         assert str(found).startswith("svm-all: ")
         assert expected in str(found)
         assert "\n" not in str(found)
-    with pytest.raises(ClusterError, match="memory was not enough: 9 GB .on node"), said_where():
+    with pytest.raises(ClusterError, match=r"memory was not enough: 9 GB .on node"), said_where():
         raise MemoryError("9 GB")

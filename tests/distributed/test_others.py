@@ -50,7 +50,7 @@ def summed(_job: Job, run: Run) -> int:
 
 def test_jobs_that_wait_for_others_leave_them_their_cores() -> None:
     """More jobs than cores, all of which hand out most of what they have to do."""
-    executor = OnRay(lambda _job: Needs(1), None)
+    executor = OnRay(lambda _job, _given: Needs(1), None)
     jobs = [Job(f"sum-{i}") for i in range(4)]
     assert list(executor.map(partial(summed, run=Run()), jobs)) == [60 * 59] * 4
 

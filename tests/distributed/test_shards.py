@@ -12,12 +12,17 @@ from typing import Any
 import pytest
 from tests.listening import Recorder
 
+from everylabel.data.dataset import Dataset
 from everylabel.distributed import progress
 from everylabel.distributed.cluster import Cluster, Node
-from everylabel.distributed.executor import cores_of_a_job, machines
+from everylabel.distributed.executor import Needs, cores_of_a_job, machines
+from everylabel.distributed.fit import NeedsOfJobs
 from everylabel.distributed.progress import Far, _Display
 from everylabel.distributed.shards import Shard, find_shards, read_text, readable, results, writable
 from everylabel.errors import DataError
+from everylabel.methods.facts import Facts
+from everylabel.registry import method_class
+from everylabel.tagger.jobs import WHOLE, Job
 
 
 def touch(folder: Path, *names: str) -> None:
@@ -135,3 +140,11 @@ def test_the_same_work_of_many_is_one_line_also_of_those_that_are_killed() -> No
         display.tell(told)
     display.close()
     assert recorder.told == [("start", 0, "tagging", None), ("advance", 0, 2), ("advance", 0, 3), ("finish", 0)]
+
+
+def test_a_job_asks_for_the_memory_that_a_plan_counts_with(train: Dataset) -> None:
+    needs = NeedsOfJobs(4, 0)
+    job = Job("svm", {}, 0, WHOLE)
+    found = needs(job, {"dataset": train})
+    assert found == Needs(4, 0, int(method_class("svm").fit_memory(Facts.of(train))))
+    assert needs(job, {}).memory == 0

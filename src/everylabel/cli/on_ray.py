@@ -18,7 +18,7 @@ def jobs_on(address: str | None, run: Run) -> Iterator[Run]:
         return
     from everylabel.distributed.cluster import connected
     from everylabel.distributed.executor import on_ray
-    from everylabel.distributed.fit import needs_of
+    from everylabel.distributed.fit import NeedsOfJobs
 
-    with connected(address) as there, on_ray(there, needs_of, run) as on_cluster:
+    with connected(address) as there, on_ray(there, NeedsOfJobs, run) as on_cluster:
         yield on_cluster

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,7 +32,7 @@ R = TypeVar("R")
 
 MOST_CORES = 8  # of a job: more of them together make it little faster
 EVERY = 1.0  # seconds until it is looked who is slow
-TIMES_DATA = 4  # memory of a job, as a multiple of what it is sent
+TIMES_DATA = 4  # memory of a job, as a multiple of what it is sent, where nothing else is known of it
 _received: dict[bool, dict[str, Any]] = {True: {}, False: {}}  # in a worker: what was sent last, by its number in the
 # object store, to parts of jobs and to jobs
 _shared: dict[int, Any] = {}  # in a worker: what jobs read of the documents that were sent last (text/views.py)
@@ -43,6 +43,10 @@ class Needs(NamedTuple):
 
     cores: int
     gpus: int = 0
+    memory: int = 0  # bytes, beside what it is sent; 0: nobody knows
+
+
+NeedsOf = Callable[[Any, Mapping[str, Any]], Needs]  # of a job, and what all of its kind are given
 
 
 class OnRay:
@@ -50,7 +54,7 @@ class OnRay:
     for. `part_of_job`: what is run are parts of one job, which is in a worker itself (others.py)."""
 
     def __init__(
-        self, needs: Callable[[Any], Needs], reporter: Far | None, most_memory: int = 0, *, part_of_job: bool = False
+        self, needs: NeedsOf, reporter: Far | None, most_memory: int = 0, *, part_of_job: bool = False
     ) -> None:
         self._needs, self._reporter, self._most_memory, self._part = needs, reporter, most_memory, part_of_job
         self._sent: dict[int, tuple[Any, Any, int]] = {}  # by identity: the value, which is kept, its place, its size
@@ -59,8 +63,11 @@ class OnRay:
 
     def map(self, work: Callable[[A], R], jobs: Sequence[A], done: Callable[[A, R], None] | None = None) -> Iterator[R]:
         sent, size = self._send(work)
+        given = work.keywords if isinstance(work, partial) else {}
         seconds = list[float]()
-        asked = [_Asked(job, done, seconds, partial(self._begin, sent, size, job)) for job in jobs]
+        asked = [
+            _Asked(job, done, seconds, partial(self._begin, sent, size, job, self._needs(job, given))) for job in jobs
+        ]
         for one in asked:
             self._running[one.begin()] = one
         self._quiet_since = time.monotonic()
@@ -123,12 +130,12 @@ class OnRay:
                 one.helped = now
                 self._running[one.begin(scheduling_strategy="SPREAD")] = one
 
-    def _begin(self, sent: Any, size: int, job: Any, **options: Any) -> Any:
+    def _begin(self, sent: Any, size: int, job: Any, needs: Needs, **options: Any) -> Any:
         import ray
 
-        needs, label = self._needs(job), label_of(job)
+        label = label_of(job)
         reporter = None if self._reporter is None else self._reporter.named(f"{label}: ")
-        memory = min(TIMES_DATA * size, self._most_memory)
+        memory = min(size + needs.memory if needs.memory else TIMES_DATA * size, self._most_memory)
         options |= {"num_cpus": needs.cores, "num_gpus": needs.gpus, "memory": memory}
         task = ray.remote(_worked).options(name=label, max_retries=3, **options)
         return task.remote(sent, job, reporter, needs.cores, __version__, self._part)
@@ -177,12 +184,12 @@ class _Place(NamedTuple):
 
 
 @contextmanager
-def on_ray(there: Cluster, needs: Callable[[Any, int, int], Needs], run: Run) -> Iterator[Run]:
+def on_ray(there: Cluster, needs: Callable[[int, int], NeedsOf], run: Run) -> Iterator[Run]:
     """The run whose jobs are done by the cluster until the end of the block."""
     cores = cores_of_a_job(there)
     with heard(run) as reporter:
         most_memory = max((node.memory for node in there.nodes), default=0)
-        executor = OnRay(lambda job: needs(job, cores, there.gpus), reporter, most_memory)
+        executor = OnRay(needs(cores, there.gpus), reporter, most_memory)
         try:
             yield replace(run, executor=executor, machines=machines(there))
         finally:

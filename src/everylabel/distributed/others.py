@@ -63,7 +63,7 @@ class Others:
             executor.close()
 
 
-def _one_core(_part: Part) -> Needs:
+def _one_core(_part: Part, _given: Any) -> Needs:
     return Needs(1)
 
 
