@@ -2,7 +2,9 @@
 
 Each node has one core. Measured, of wall time and each in a process of its own: `everylabel tag` of eurlex57k's test
 documents in 40 files (without Ray: one file), and `everylabel fit` of a tagger, without Ray on one core, on one node
-and on two. The machine must have two cores that nobody else uses. Results: cluster-speed.
+and on two, with the experts of the first plan: a plan for two nodes may have more. Ratios are of these times: how much
+faster two nodes are than one, and how much longer one node takes than the command without Ray. The machine must have
+two cores that nobody else uses. Results: cluster-speed.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,7 @@ from benchmarks.record import WORK, write_result
 from benchmarks.run.command import plain_parser
 from everylabel.data import load_dataset
 from everylabel.data.dataset import Documents
+from everylabel.tagger.tagger import Tagger
 
 COMMAND = "python -m benchmarks.run.cluster_speed"
 FILES = 40
@@ -39,7 +43,10 @@ def main() -> None:
     texts = load_dataset(data, "test", limit=given.documents).documents
     write_files(texts, work / "in")
     rows: list[Row] = []
-    fit = ["fit", str(data), *limit, "-o"]
+    os.environ |= ONE_CORE  # whose plan it is
+    train, dev = (load_dataset(data, split, limit=given.documents) for split in ("train", "dev"))
+    experts = [choice.name for choice in Tagger().plan(train, dev).experts]
+    fit = ["fit", str(data), *limit, "--set", f"experts={json.dumps(experts)}", "-o"]
     rows.append(timed("fit", 0, [*fit, str(work / "model-0")]))
     tag = ["tag", str(work / "model-0")]
     (work / "all.jsonl").write_bytes(b"".join(file.read_bytes() for file in sorted((work / "in").iterdir())))
@@ -49,7 +56,18 @@ def main() -> None:
             on = ["--ray", address, "--quiet"]
             rows.append(timed("tag", nodes, [*tag, str(work / "in"), "-o", str(work / f"out-{nodes}"), *on]))
             rows.append(timed("fit", nodes, [*fit, str(work / f"model-{nodes}"), *on]))
-    write_result("cluster-speed", {"rows": rows, "documents": len(texts), "files": FILES}, COMMAND)
+    values = {"documents": len(texts), "files": FILES, "experts": experts}
+    write_result("cluster-speed", {**values, "rows": rows, "ratios": ratios(rows)}, COMMAND)
+
+
+def ratios(rows: Sequence[Row]) -> Row:
+    seconds = {(row["what"], row["nodes"]): row["seconds"] for row in rows}
+    found = {}
+    for what in ("tag", "fit"):
+        found[f"{what}_two_nodes"] = round(seconds[what, 1] / seconds[what, 2], 2)
+        found[f"{what}_overhead"] = round(seconds[what, 1] / seconds[what, 0] - 1, 3)
+    print(found, flush=True)
+    return found
 
 
 def write_files(texts: Documents, folder: Path) -> None:
