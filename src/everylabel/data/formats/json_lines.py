@@ -14,6 +14,7 @@ from everylabel.run import Run
 
 Object: TypeAlias = dict[str, Any]
 SAMPLED = 1000  # lines looked at for their keys
+_TEXTS, _TEXTS_AND_NUMBERS = frozenset({str}), frozenset({str, int})
 
 
 def parse(raw: bytes, where: str, bad: BadRows) -> Object | None:
@@ -64,9 +65,10 @@ def strings(value: object) -> list[str] | None:
     """A list of texts or whole numbers as a list of texts; None when it is something else."""
     if not isinstance(value, list):
         return None
-    if not all(type(item) is str or type(item) is int for item in value):
-        return None
-    return [str(item) for item in value]
+    kinds = set(map(type, value))
+    if kinds <= _TEXTS:
+        return value
+    return [str(item) for item in value] if kinds <= _TEXTS_AND_NUMBERS else None
 
 
 def split_labels(cell: str, separator: str) -> list[str]:

@@ -36,6 +36,7 @@ NAME = "native"
 SUFFIXES = (".jsonl",)
 NUMBERED = False
 LISTS = ("alternatives", "parents", "types", "schemes", "related", "replaced_by")
+_MORE = frozenset(("notation", "uri", "language", "deprecated", "translations"))  # that few labels have
 
 
 def detect(path: Path) -> bool:
@@ -65,15 +66,17 @@ def read_labels(source: Source) -> Iterator[Entry] | None:
 
 
 def read_vocabulary(file: Path, bad: BadRows, run: Run) -> Iterator[Entry]:
+    name = file.name
     for number, value in objects(file, bad, run):
-        label = label_of(value, f"{file.name}:{number}", bad)
+        where = f"{name}:{number}"
+        label = label_of(value, where, bad)
         if label is not None:
-            yield Entry(label, f"{file.name}:{number}")
+            yield Entry(label, where)
 
 
 def label_of(value: Object, where: str, bad: BadRows) -> Label | None:
     label_id, name, description = value.get("id"), value.get("name") or "", value.get("description") or ""
-    lists = {key: strings(value.get(key) or []) for key in LISTS}
+    lists = {key: strings(value[key]) for key in LISTS if value.get(key)}
     if type(label_id) is not str and type(label_id) is not int:
         problem = f'expected a label with a text under "id", got {shown(value)}'
     elif not isinstance(name, str) or not isinstance(description, str):
@@ -83,7 +86,7 @@ def label_of(value: Object, where: str, bad: BadRows) -> Label | None:
         problem = f"expected lists of texts under {wrong}"
     else:
         try:
-            listed: dict[str, Any] = {key: tuple(own or ()) for key, own in lists.items()}
+            listed: dict[str, Any] = {key: tuple(own) for key, own in lists.items() if own}
             return Label(str(label_id), name, description, **listed, **more_of(value))
         except DataError as error:
             problem = str(error)
@@ -93,6 +96,8 @@ def label_of(value: Object, where: str, bad: BadRows) -> Label | None:
 
 def more_of(value: Object) -> dict[str, Any]:
     """What few labels have, as it is given: a `Label` says what is wrong with it."""
+    if _MORE.isdisjoint(value):
+        return {}
     found: dict[str, Any] = {key: value[key] for key in ("notation", "uri", "language") if value.get(key) is not None}
     if value.get("deprecated") is not None:
         found["deprecated"] = value["deprecated"]
