@@ -266,7 +266,7 @@ def test_the_models_before_are_as_they_were(tagger: Tagger, corpus: Any, tmp_pat
 
 
 def test_a_model_shares_what_stays(tagger: Tagger, corpus: Any) -> None:
-    """A label more costs its own words, and a document more its neighbours, not a copy of all else."""
+    """A label more costs its own words, and a document more its own words, not a copy of all else."""
 
     def parts(model: Any, what: str) -> list[Any]:
         own = {name: expert.model_ for name, expert in model.experts_.items()}
@@ -275,7 +275,10 @@ def test_a_model_shares_what_stays(tagger: Tagger, corpus: Any) -> None:
             own["tfidf"].matcher_.lists_,
             own["tfidf"].matcher_.words_,
             own["svm"].texts_,
-            own["knn"].lists_ if what == "labels" else own["svm"],
+            own["svm"] if what == "pairs" else own["svm"].texts_.ranker,
+            own["knn"].lists_,
+            own["knn"].features_,
+            own["knn"].pairs_,
             own["zestxml"].features_,
             own["semantic"].tower_.encoder,
             own["xml0"].base_,

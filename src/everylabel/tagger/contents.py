@@ -29,7 +29,7 @@ def check_contents(model: Tagger, n_labels: int) -> None:
         expert.check_contents()
     knn = model.experts_.get("knn")
     if isinstance(knn, NearestNeighbours):
-        checks.require(knn.pairs_.shape[0] <= len(model.training_.ids), "neighbours that are no documents")
+        checks.require(knn.n_documents <= len(model.training_.ids), "neighbours that are no documents")
     if model.prior_ is not None:
         model.prior_.check(model.experts_.values())
     if model.blend_ is not None:

@@ -62,7 +62,8 @@ def learned(
     knn = old.experts_.get("knn")
     if isinstance(knn, NearestNeighbours) and len(new):
         neighbours = knn.with_documents(views, truth, old.labels_, model.counts_)
-        if fresh := _fitted_on(neighbours, old):
+        neighbours, fresh = _fitted_on(neighbours, old)
+        if fresh:
             model.fitted_counts_ = np.where(model.counts_ > 0, model.counts_, old.fitted_counts_)
         changed = {"knn": neighbours, **fresh}
         model.experts_ = old.experts_ | {name: expert.hiding(old.hidden_) for name, expert in changed.items()}
@@ -73,20 +74,22 @@ def learned(
     return model.noted("learned", documents=done.documents, pairs=done.pairs, new_labels=done.new_labels), done
 
 
-def _fitted_on(neighbours: NearestNeighbours, old: Tagger) -> dict[str, Method]:
+def _fitted_on(neighbours: NearestNeighbours, old: Tagger) -> tuple[NearestNeighbours, dict[str, Method]]:
     """The linear experts anew, on the documents that the neighbours are: those that read alike, take no longer than
     `MOST_SECONDS`, and would know `LEAST_GROWN` more pairs. So a document is fitted on a bounded number of times
-    on average, however many are learned one after the other."""
+    on average, however many are learned one after the other. Before them the neighbours: merged where others are
+    fitted anew, which costs more, so that they all read by the same words."""
     seconds = {choice.name: choice.seconds for choice in old.plan_.experts}
-    n_pairs, found = neighbours.pairs_.nnz, dict[str, Method]()
+    n_pairs, found = neighbours.n_pairs, dict[str, Method]()
     for name, expert in old.experts_.items():
         if not isinstance(expert, Svm) or (expert.tfidf, expert.language) != (neighbours.tfidf, neighbours.language):
             continue
         grown = n_pairs / max(int(expert.counts_.sum()), 1)
         if grown > 1 + LEAST_GROWN and seconds[name] * grown <= MOST_SECONDS:
+            neighbours = neighbours.merged()
             known = neighbours.rows, neighbours.pairs_
             found[name] = expert.fitted_on(neighbours.features_, *known, neighbours.labels_, neighbours.counts_)
-    return found
+    return neighbours, found
 
 
 def as_dataset(labels: LabelSet, hidden: Hidden, pairs: Pairs, rejected: Sequence[Sequence[str]] = ()) -> Dataset:

@@ -55,40 +55,40 @@ class DocumentFeatures:
         blocks = []
         for name in names:
             self.fields_[name] = Tfidf(config=config)
-            blocks.append(self.fields_[name].fit_transform(_field(documents, name), run))
+            blocks.append(self.fields_[name].fit_transform(field_of(documents, name), run))
         if not any(tfidf.n_terms for tfidf in self.fields_.values()):
             raise DataError(
                 f"no word of the {len(documents)} training documents is left to learn from: are their texts empty? "
                 "Otherwise lower tfidf.min_df (--set tfidf.min_df=1) or raise tfidf.max_df"
             )
-        return self._joined(blocks)
+        return self.joined(blocks)
 
     def transform(self, documents: Documents) -> Csr:
         if not self.fields_:
             return self._given(documents)
         if documents.features is not None:
             raise DataError("this model reads texts, and these documents are a bag of words; give documents with texts")
-        return self._joined([tfidf.transform(_field(documents, name)) for name, tfidf in self.fields_.items()])
+        return self._of_texts({name: field_of(documents, name) for name in self.fields_})
+
+    def _of_texts(self, fields: Mapping[str, list[str]]) -> Csr:
+        return self.joined([tfidf.transform(fields[name]) for name, tfidf in self.fields_.items()])
 
     def transform_hashed(self, fields: Mapping[str, HashedTexts]) -> Csr:
         """As `transform`, of fields ("all", "title") whose words are hashed."""
-        return self._joined([tfidf.transform_hashed(fields[name]) for name, tfidf in self.fields_.items()])
+        return self.joined([tfidf.transform_hashed(fields[name]) for name, tfidf in self.fields_.items()])
 
-    def grown(self, documents: Documents, rows: Csr) -> tuple[DocumentFeatures, Csr]:
-        """As if fitted on these documents, too, after those that `rows` are: the features, and the rows by them.
-        Features that came ready stay. O(nnz of the rows + terms x log terms)."""
-        if not self.fields_:
-            return self, rows
-        wider, blocks, first = DocumentFeatures(self.config), [], 0
+    def reweighed(self, rows: Csr, fields: dict[str, Tfidf]) -> list[Csr]:
+        """Rows by these features, field by field, as wider vocabularies weigh them, which begin with the same terms.
+        O(nnz of the rows)."""
+        blocks, first = [], 0
         for name, tfidf in self.fields_.items():
-            new = tfidf.grown(_field(documents, name), rows.shape[0])
+            new = fields[name]
             own = rows[:, first : first + tfidf.n_terms].tocsr()
             ratio = (new.idf_[: tfidf.n_terms] / tfidf.idf_).astype(np.float32)
             shape = (rows.shape[0], new.n_terms)
             blocks.append(unit_rows(csr_matrix((own.data * ratio[own.indices], own.indices, own.indptr), shape=shape)))
-            wider.fields_[name] = new
             first += tfidf.n_terms
-        return wider, wider._joined(blocks)
+        return blocks
 
     @property
     def names(self) -> list[str]:
@@ -136,7 +136,8 @@ class DocumentFeatures:
             raise DataError("features must be finite numbers; there are infinite ones or NaN among them: remove those")
         return unit_rows(features)
 
-    def _joined(self, blocks: list[Csr]) -> Csr:
+    def joined(self, blocks: list[Csr]) -> Csr:
+        """The fields' rows side by side, each row of length 1."""
         if len(blocks) == 1:
             return blocks[0]
         body, titles = blocks
@@ -144,5 +145,5 @@ class DocumentFeatures:
         return unit_rows(side_by_side(body, titles))
 
 
-def _field(documents: Documents, name: str) -> list[str]:
+def field_of(documents: Documents, name: str) -> list[str]:
     return list(map(composed, documents.titles if name == "title" else documents.full_texts))

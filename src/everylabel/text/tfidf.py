@@ -37,8 +37,6 @@ _SHARE = 50_000  # characters that are worth a core of their own
 _AMPLE = 30_000_000  # characters of text from which on a corpus is not small
 LONGEST_NGRAM = 32  # in words
 _LARGEST_IDF = 1e3  # a billion documents give 22
-LEAST_NEW_TEXTS = 10  # that new words are taken from
-LARGEST_NEW_SHARE = 0.25  # of these texts that a new word may occur in
 Texts = Sequence[str]
 
 
@@ -83,7 +81,7 @@ class Tfidf:
         order = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
         self.names_ = [names[i] for i in order]
         self.hashes_: NDArray[np.uint64] = hashes[keep][order]
-        self.idf_: NDArray[np.float64] = np.log((1 + len(texts)) / (1 + df[keep][order])) + 1
+        self.idf_: NDArray[np.float64] = idf_of(df[keep][order], len(texts))
         for made_of_it in ("_table", "rarest", "key"):
             self.__dict__.pop(made_of_it, None)
         return self
@@ -122,21 +120,22 @@ class Tfidf:
         wider.idf_ = np.concatenate([self.idf_, np.full(len(new), self.idf_.max(initial=1.0))])
         return wider
 
-    def grown(self, texts: Texts, n_before: int) -> Tfidf:
-        """As if these texts had been read, too, after so many others: their n-grams come after those that are known,
-        and all are as rare as they are in both. Of few texts nobody can tell a new word from one that was left out
-        since every text has it: those of fewer than `LEAST_NEW_TEXTS` add none. O(texts + terms x log terms)."""
-        hashes, df, documents, spans = self._count(texts, QUIET)
-        n_texts = n_before + len(texts)
-        most = LARGEST_NEW_SHARE * len(texts) if len(texts) >= LEAST_NEW_TEXTS else 0
-        known = np.rint((1 + n_before) / np.exp(self.idf_ - 1)) - 1  # documents of each, as idf was made of them
-        _, at, own = np.intersect1d(self.hashes_, hashes, assume_unique=True, return_indices=True)
-        known[at] += df[own]
-        new = np.flatnonzero(~np.isin(hashes, self.hashes_, assume_unique=True) & (df <= most))
+    def grown(self, df: NDArray[np.int64], n_texts: int, n_before: int, others: Tfidf, df_others: Any) -> Tfidf:
+        """As if more texts had been read, too, after so many before: `df` of them have each n-gram that is known, and
+        `df_others` those of another vocabulary, which come after these. All are as rare as in both. O(terms)."""
+        known = np.rint((1 + n_before) / np.exp(self.idf_ - 1)) - 1 + df  # documents of each, as idf was made of them
         other = Tfidf(config=self.config)
-        other.ngrams_, other.hashes_ = self.ngrams_, np.concatenate([self.hashes_, hashes[new]])
-        other.names_ = self.names_ + self._names(texts, documents[new], spans[new])
-        other.idf_ = np.log((1 + n_texts) / (1 + np.concatenate([known, df[new]]))) + 1
+        other.ngrams_, other.hashes_ = self.ngrams_, np.concatenate([self.hashes_, others.hashes_])
+        other.names_ = self.names_ + others.names_
+        other.idf_ = idf_of(np.concatenate([known, df_others]), n_before + n_texts)
+        return other
+
+    def part(self, terms: NDArray[np.int64], idf: NDArray[np.float64]) -> Tfidf:
+        """A vocabulary of these terms alone, in this order, with these weights. O(terms of it)."""
+        other = Tfidf(config=self.config)
+        other.ngrams_, other.hashes_, other.idf_ = self.ngrams_, self.hashes_[terms], idf
+        names = self.names_ if len(terms) else []
+        other.names_ = [names[i] for i in terms.tolist()]
         return other
 
     def beyond(self, texts: Texts) -> Tfidf:
@@ -162,12 +161,21 @@ class Tfidf:
     def transform_hashed(self, texts: HashedTexts) -> Csr:
         """As `transform`, of texts whose words are hashed; n-grams of words, but no pieces."""
         from everylabel.text import kernels
-        from everylabel.text.hashed import LEFT_OUT
 
-        arguments = self._stop_table, self.ngrams_, self._table, self.hashes_
-        indptr, columns, weights = kernels.count_hashed(*texts, LEFT_OUT, *arguments)
+        indptr, columns, weights = self._count_hashed(texts)
         kernels.weigh(indptr, columns, weights, self.idf_, self.config.sublinear)
         return csr_of(weights, columns, indptr, (len(indptr) - 1, self.n_terms))
+
+    def counts_hashed(self, texts: HashedTexts) -> Csr:
+        """As `counts`, of texts whose words are hashed."""
+        indptr, columns, counts = self._count_hashed(texts)
+        return csr_of(counts, columns, indptr, (len(indptr) - 1, self.n_terms))
+
+    def _count_hashed(self, texts: HashedTexts) -> Any:
+        from everylabel.text import kernels
+        from everylabel.text.hashed import LEFT_OUT
+
+        return kernels.count_hashed(*texts, LEFT_OUT, self._stop_table, self.ngrams_, self._table, self.hashes_)
 
     def _rows(self, texts: Texts, run: Run, weighed: bool) -> Csr:
         from everylabel.text import kernels
@@ -283,6 +291,12 @@ class Tfidf:
 
 # Of all models in this process, as long as one of them has it: a vocabulary's look-up table is made once.
 _restored: WeakValueDictionary[Hashable, Tfidf] = WeakValueDictionary()
+
+
+def idf_of(df: Any, n_texts: int) -> NDArray[np.float64]:
+    """How rare n-grams are that so many of these texts have."""
+    idf: NDArray[np.float64] = np.log((1 + n_texts) / (1 + df)) + 1
+    return idf
 
 
 def in_language(config: TfidfConfig, language: str) -> TfidfConfig:
