@@ -9,7 +9,7 @@ from benchmarks.run.command import data_folder, data_parser, start
 
 QUALITY = ("quality", "differences", "choices", "pair_choices", "label_vectors", "dropped_labels", "labels_at_run_time")
 TAGGER = ("tagger", "tagger_choices", "tagger_conditions", "plan_times", "expert_costs", "prior", "few_pairs")
-SCALE = ("scale", "extreme", "hybrid_shortlist", "fewer_weights")
+SCALE = ("scale", "extreme", "hybrid_shortlist", "fewer_weights", "append_neighbours")
 WITH_DATA = ("linear_peers", *SCALE, *QUALITY, *TAGGER, "tfidf_speed", "encoding", "serving_load", "label_search")
 HOSTILE = ("run.hostile", "run.hostile_writers", "run.hostile_requests", "run.checking")
 SERVING = ("run.serving_faults", "run.serving_soak", "run.first_view")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+
 from benchmarks.record import read_result, read_results
 from benchmarks.tables.markdown import Page, conditions, percent, section, table
 
@@ -171,12 +173,50 @@ def extreme_section() -> str:
     return section(title, *both, *map(conditions, records))
 
 
+def neighbours_section() -> str:
+    record = read_result("append-neighbours")
+    if record is None:
+        return ""
+    times, one = record["seconds"], record["ms_a_document"]
+    steps = {
+        f"fit on {record['train_documents']:,} documents": (record["fit_seconds"], None),
+        f"learn {record['learned']} more, the first time": (times[0], None),
+        f"the median of {len(times)} times": (statistics.median(times), None),
+        "the slowest of them": (max(times), record["gb_above_at_the_peak"]),
+        "put all together, once for every eighth more": (record["merge_seconds"], record["merge_gb_above_at_the_peak"]),
+    }
+    rows = [[name, f"{own:.2f}", "" if gb is None else f"{gb:.2f}"] for name, (own, gb) in steps.items()]
+    notes = (
+        f"`knn` on {record['data']}, as it is planned. Before, each learning put all together. What was learned takes "
+        f"{record['mb_more']:.1f} MB beside the {record['mb_of_the_fit']:,.0f} MB of the fit, which are shared. "
+        f"GB: above what the process had before, at the peak. One document takes {one['before']:.1f} ms before, and "
+        f"{one['after']:.1f} ms after."
+    )
+    return section("Neighbours that are learned later", table(["", "seconds", "GB"], rows), notes, conditions(record))
+
+
 PAGE = Page(
     module="many_labels",
     title="Many labels",
     about="What 148,897 labels and a million cost, and the indexes of their vectors and texts.",
-    runs=("scale", "extreme", "label_index", "token_index", "hybrid_shortlist", "fewer_weights"),
-    sections=(extreme_section, scale_section, index_section, token_section, hybrid_section, weights_section),
+    runs=(
+        "scale",
+        "extreme",
+        "label_index",
+        "token_index",
+        "hybrid_shortlist",
+        "fewer_weights",
+        "append_neighbours",
+    ),
+    sections=(
+        extreme_section,
+        scale_section,
+        index_section,
+        token_section,
+        hybrid_section,
+        weights_section,
+        neighbours_section,
+    ),
 )
 
 if __name__ == "__main__":

@@ -132,9 +132,9 @@ class Appended:
         """What reads documents now: the very features of the fit as long as no n-gram is new."""
         return self._grown if any(tfidf.n_terms for tfidf in self._grown.more.values()) else self.features
 
-    @cached_property
+    @property
     def rows(self) -> Csr:
-        """These documents by `reading`. O(nnz)."""
+        """These documents by `reading`. Made each time: O(nnz)."""
         return self._grown.weighed(self._chosen_counts) if self.features.fields_ else self.counts[_READY]
 
     def merged(self, rows: Csr) -> tuple[DocumentFeatures, Csr]:
@@ -144,9 +144,10 @@ class Appended:
             return self.features, stack_rows([rows, self.counts[_READY]], format="csr")
         wider, blocks = DocumentFeatures(self.features.config), []
         for name, tfidf in self.features.fields_.items():
-            n, df, chosen = tfidf.n_terms, self._df[name], self._chosen[name]
-            more = self._grown.more[name]
-            wider.fields_[name] = tfidf.grown(df[:n], len(self), self.n_before, more, df[n + chosen])
+            columns, more = self.counts[name].indices, self._grown.more[name]
+            df = np.bincount(columns[columns < tfidf.n_terms], minlength=tfidf.n_terms)
+            df_more = self._df[name][self._chosen[name]]
+            wider.fields_[name] = tfidf.grown(df, len(self), self.n_before, more, df_more)
         before = self.features.reweighed(rows, wider.fields_)
         for name, block in zip(wider.fields_, before, strict=True):
             own = _weighed(self._chosen_counts[name], wider.fields_[name], None)
@@ -184,21 +185,25 @@ class Appended:
 
     @cached_property
     def _df(self) -> dict[str, LongArray]:
-        return {name: np.bincount(own.indices, minlength=own.shape[1]) for name, own in self.counts.items()}
+        """Of `others`: those of all n-grams would take as much as the fit."""
+        found = dict[str, LongArray]()
+        for name, tfidf in self.others.items():
+            columns, n = self.counts[name].indices, self.features.fields_[name].n_terms
+            found[name] = np.bincount(columns[columns >= n] - n, minlength=tfidf.n_terms)
+        return found
 
     @cached_property
     def _chosen(self) -> dict[str, LongArray]:
         """The n-grams of `others` that are new."""
         most = LARGEST_NEW_SHARE * len(self) if len(self) >= LEAST_NEW_TEXTS else 0
-        fields = self.features.fields_.items()
-        return {name: np.flatnonzero(self._df[name][tfidf.n_terms :] <= most) for name, tfidf in fields}
+        return {name: np.flatnonzero(df <= most) for name, df in self._df.items()}
 
     @cached_property
     def _grown(self) -> GrownFeatures:
         more = dict[str, Tfidf]()
         for name, chosen in self._chosen.items():
-            df = self._df[name][self.features.fields_[name].n_terms + chosen]
-            more[name] = self.others[name].part(chosen, idf_of(df, self.n_before + len(self)))
+            idf = idf_of(self._df[name][chosen], self.n_before + len(self))
+            more[name] = self.others[name].part(chosen, idf)
         return GrownFeatures(self.features, more)
 
     @property

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import issparse, vstack
+from scipy.sparse import csr_matrix, issparse, vstack
 from tests.methods.words.test_neighbours import bag, data, learned
 
 import everylabel
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
-from everylabel.methods.words.later import most_later
+from everylabel.methods.words.later import most_later, rows_of_both
 from everylabel.methods.words.neighbours import NearestNeighbours
 from everylabel.text.tfidf import idf_of
 from everylabel.text.views import Views
@@ -248,6 +248,19 @@ def test_a_later_model_is_saved_and_mapped_and_one_without_later_documents_loads
     assert more.lists_.rows is mapped
     assert not mapped.flags.owndata
     same(more.rank(QUERIES, 4), learned(method, texts_of(1, 9), pairs_from_lists([[1]], N_LABELS)).rank(QUERIES, 4))
+
+
+@given(st.integers(0, 2**20), st.integers(1, 9), st.integers(0, 9), st.integers(0, 4), st.integers(1, 6))
+def test_rows_of_two_matrices_are_those_of_one(seed: int, n_one: int, n_other: int, n_docs: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    dense = (rng.random((n_one + n_other, 5)) * (rng.random((n_one + n_other, 5)) < 0.4)).astype(np.float32)
+    ids = np.stack([rng.permutation(np.arange(-k, len(dense)))[:k] for _ in range(n_docs)] or [np.empty(k)])[:n_docs]
+    ids = np.maximum(ids, -1).astype(np.int32)
+    places, found = rows_of_both(csr_matrix(dense[:n_one]), csr_matrix(dense[n_one:]), ids)
+    assert ((places < 0) == (ids < 0)).all()
+    np.testing.assert_array_equal(found.toarray()[places[ids >= 0]], dense[ids[ids >= 0]])
+    for own, own_ids in zip(places, ids, strict=True):  # sums are added up in the order of the documents
+        np.testing.assert_array_equal(np.argsort(own[own_ids >= 0]), np.argsort(own_ids[own_ids >= 0]))
 
 
 def test_labels_may_come_and_go_between() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
 from everylabel import checks
+from everylabel.data.columns import ranges_of
 from everylabel.data.dataset import Documents
 from everylabel.linear.grown_lists import GrownLists
 from everylabel.linear.nearest import InvertedLists
@@ -80,11 +81,23 @@ def widened(pairs: Csr, n_labels: int) -> Csr:
 
 
 def rows_of_both(one: Csr, other: Csr, ids: IntArray) -> tuple[IntArray, Csr]:
-    """The rows of two matrices, one below the other, that `ids` name, in this order and once each; and the ids among
-    them, -1 as it is. O(ids x log + entries of the rows)."""
-    taken, places = np.unique(ids, return_inverse=True)
-    n_none, n_one = int((taken < 0).sum()), one.shape[0]
-    taken = taken[n_none:]
-    n_labels = max(one.shape[1], other.shape[1])
-    parts = [widened(one[taken[taken < n_one]], n_labels), widened(other[taken[taken >= n_one] - n_one], n_labels)]
-    return (places.reshape(ids.shape) - n_none).astype(np.int32), vstack(parts, format="csr")
+    """The rows of two matrices, one below the other, that each row of `ids` names, in the order of their numbers; and
+    where they stand, -1 where an id is. O(ids x log + entries of the rows): scipy takes ten times as long for a few."""
+    order, n_one = np.argsort(ids, axis=1, kind="stable"), one.shape[0]
+    taken = np.take_along_axis(ids, order, 1).ravel()
+    places = np.empty_like(ids)
+    np.put_along_axis(places, order, np.arange(ids.size, dtype=ids.dtype).reshape(ids.shape), 1)
+    places[ids < 0] = -1
+    starts, sizes = np.zeros(len(taken), np.int64), np.zeros(len(taken), np.int64)
+    for part, first, last in ((one, 0, n_one), (other, n_one, n_one + other.shape[0])):
+        here = np.flatnonzero((taken >= first) & (taken < last))
+        rows = taken[here] - first
+        starts[here] = part.indptr[rows]
+        sizes[here] = part.indptr[rows + 1] - starts[here]
+    of_one = np.repeat(taken < n_one, sizes)
+    entries = ranges_of(starts, sizes)
+    columns, values = np.empty(len(entries), np.int32), np.empty(len(entries), np.float32)
+    for part, where in ((one, of_one), (other, ~of_one)):
+        columns[where], values[where] = part.indices[entries[where]], part.data[entries[where]]
+    indptr = np.concatenate([[0], np.cumsum(sizes)])
+    return places, csr_of(values, columns, indptr, (len(taken), max(one.shape[1], other.shape[1])))
