@@ -18,7 +18,7 @@ import everylabel
 from everylabel.data.dataset import Dataset, Documents, Label, LabelSet, pairs_from_lists
 from everylabel.methods.words.later import most_later, rows_of_both
 from everylabel.methods.words.neighbours import NearestNeighbours
-from everylabel.text.tfidf import idf_of
+from everylabel.text.tfidf import TfidfConfig, idf_of
 from everylabel.text.views import Views
 from everylabel.types import Ranking
 
@@ -229,6 +229,30 @@ def test_new_words_are_told_once_ten_documents_have_come_however_they_came() -> 
     assert method.rank(["crossing2"], 1).ids.tolist() == [[3]]
     clue = next(iter(method.evidence(Views.of(["zebra7"]), 3)))
     assert clue.document == 167
+
+
+@pytest.mark.parametrize(
+    "chosen", [{"language": "en"}, {"tfidf": TfidfConfig(pieces=4)}, {"tfidf": TfidfConfig(ngrams=2)}]
+)
+def test_new_words_are_read_alike_alone_and_with_many(chosen: dict[str, Any]) -> None:
+    """In base forms, of which the hashes of few texts are counted, as pieces of words, and as pairs of words."""
+    documents, lists = texts_of(160, 3), labels_of(160)
+    method = fit(documents, lists, **chosen)
+    more = Documents.of([f"zebras{i} crossings running sea{i % 6}" for i in range(3)] + [f"ships{i}" for i in range(9)])
+    cuts = [method, learned(method, more, pairs_from_lists([[3]] * 12, N_LABELS))]
+    one = learned(method, more.subset(np.arange(5)), pairs_from_lists([[3]] * 5, N_LABELS))
+    cuts.append(learned(one, more.subset(np.arange(5, 12)), pairs_from_lists([[3]] * 7, N_LABELS)))
+    same_state(cuts[1].state(), cuts[2].state())
+    assert cuts[1].later_ is not None
+    assert cuts[1]._reading is not method.features_
+    queries = ["zebras1 crossings", "running zebras2", "ships4", *documents.texts[:40]] * 5
+    together = cuts[1].nearest(Views.of(queries))
+    for i, text in enumerate(queries[:43]):
+        alone = cuts[1].nearest(Views.of([text]))
+        np.testing.assert_array_equal(alone.ids[0], together.ids[i])
+        np.testing.assert_array_equal(alone.scores[0], together.scores[i])
+    assert together.ids[0, 0] == 161
+    assert together.ids[2, 0] == 160 + 7
 
 
 def test_a_later_model_is_saved_and_mapped_and_one_without_later_documents_loads(tmp_path: Path) -> None:
