@@ -162,8 +162,8 @@ def extreme_section() -> str:
         + ", ".join(f"{record['may_take']} for {record['name'].removeprefix('extreme-')}" for record in records)
         + f". Blended on dev, fitted again on both, asked for {asked} documents of test. The peak is that of the whole "
         "process, data included. The last column is the time to add 10,000 labels to the model. Smaller rows have a "
-        "choice of the labels, the documents that have one of them, and those pairs. The rows of 100,000 and more labels "
-        "of wiktionary ran beside tests of other parts, which slowed `of-de` down several times, so that `xml0` and "
+        "choice of the labels, the documents that have one of them, and those pairs. The rows of 100,000 and more "
+        "labels ran beside tests of other parts, which slowed `of-de` down several times, so that `xml0` and "
         "fitting again came too late with 894,625: times are upper bounds."
     )
     title = "The default Tagger with very many labels or documents"
