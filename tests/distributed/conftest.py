@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -127,9 +127,9 @@ def processes(name: str) -> list[int]:
     return found
 
 
-def command(*arguments: object) -> subprocess.Popen[str]:
+def command(*arguments: object, within: Sequence[str] = ()) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "everylabel.cli.main", *map(str, arguments)],
+        [*within, sys.executable, "-m", "everylabel.cli.main", *map(str, arguments)],
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "EVERYLABEL_THREADS": "1"},
