@@ -3,12 +3,14 @@
 #   docker run --read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges -p 127.0.0.1:8000:8000 \
 #       -v everylabel-state:/state -v ./models:/models:ro -v ./config:/config:ro everylabel
 # /config has projects.toml (or Annif's projects.cfg: give another command) and keys.json (everylabel keys add).
+# For a node of a Ray cluster: --build-arg EXTRAS=,ray (docs/cluster.md).
 FROM python:3.12-slim AS built
+ARG EXTRAS=
 WORKDIR /build
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY src src
 RUN python -m venv /opt/everylabel \
-    && /opt/everylabel/bin/pip install --no-cache-dir -c constraints.txt ".[server,postgres,skos,files,catalogue]"
+    && /opt/everylabel/bin/pip install --no-cache-dir -c constraints.txt ".[server,postgres,skos,files,catalogue$EXTRAS]"
 
 FROM python:3.12-slim
 # Of no version: the base image's Debian has one, with its repairs.

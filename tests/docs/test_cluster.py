@@ -45,9 +45,10 @@ def test_versions_and_names_of_the_templates() -> None:
         assert {mount["name"] for mount in container["volumeMounts"]} == {volume["name"] for volume in pod["volumes"]}
 
 
-def test_what_ray_up_reads_is_as_its_schema_says() -> None:
+@pytest.mark.parametrize("name", ["ray-cluster.yaml", "ray-aws.yaml"])
+def test_what_ray_up_reads_is_as_its_schema_says(name: str) -> None:
     ray = pytest.importorskip("ray", reason="the extra ray is not installed")
     import jsonschema
 
     schema = json.loads((Path(ray.__file__).parent / "autoscaler" / "ray-schema.json").read_text(encoding="utf-8"))
-    jsonschema.validate(template("ray-cluster.yaml"), schema)
+    jsonschema.validate(template(name), schema)
