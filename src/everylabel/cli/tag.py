@@ -173,7 +173,8 @@ def _tag_on_ray(
     quiet: bool,
 ) -> None:
     from everylabel.distributed.cluster import connected
-    from everylabel.distributed.tag import Asked, tag_shards
+    from everylabel.distributed.pool import Asked
+    from everylabel.distributed.tag import tag_shards
 
     with connected(address), progress(quiet) as run:
         done = tag_shards(model, given, output, Asked(options, on_bad_row, layout), run=run)
