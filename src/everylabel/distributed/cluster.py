@@ -113,6 +113,14 @@ def on_this_node() -> Any:
     return NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
 
 
+def is_head() -> bool:
+    """Is this process on the node that was started first?"""
+    import ray
+
+    here = ray.get_runtime_context().get_node_id()
+    return any(node["NodeID"] == here and "node:__internal_head__" in node["Resources"] for node in ray.nodes())
+
+
 def node_name() -> str:
     return platform.node() or "an unnamed node"
 

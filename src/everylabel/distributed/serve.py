@@ -1,10 +1,10 @@
 """The server on a cluster, by Ray Serve: the app in front, and behind it replicas that rank.
 
 The front is one process: it has pages, keys, decisions and learning, and hands all ranking on. Replicas are as many as
-are asked for (autoscaling), each on one core, with the models mapped; each collects what is asked at a time into
-batches, and exchanges a model that was replaced in its folder while it answers, as a server alone does: an update goes
-from replica to replica without a request that fails. A replica that dies is replaced by Serve, and what it was asked is
-asked again.
+are asked for (autoscaling), two at least where there are cores, each on one core, with the models mapped; each collects
+what is asked at a time into batches, and exchanges a model that was replaced in its folder while it answers, as a
+server alone does: an update goes from replica to replica without a request that fails. A replica that dies is replaced
+by Serve, and what it was asked is asked again.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from everylabel import __version__
-from everylabel.distributed.cluster import Cluster, check_version
+from everylabel.distributed.cluster import Cluster, check_version, is_head
+from everylabel.errors import ConfigError
 
 NAME = "everylabel"
 AT_A_TIME = 64  # requests of a replica
+LEAST = 2  # replicas, where there are cores for them: if one dies there is another
 WANTED = 16  # requests of a replica, above which there are more of them
 TRIED = 3  # times that a request is asked, where replicas die
 Ask = Callable[..., Awaitable[Any]]
@@ -71,14 +73,16 @@ class Front:
 def start(
     make_app: Callable[[Ask], Any], make_ranker: Callable[[], Ranker], there: Cluster, *, host: str, port: int
 ) -> None:
-    """Returns when requests are answered. Replicas: from one to as many as there are cores."""
+    """Returns when requests are answered. Replicas: from two, if there are so many cores, to as many as there are."""
     from ray import serve
 
+    if not is_head():
+        raise ConfigError("a cluster answers requests at its head: give the command where `ray start --head` was")
     most = max(1, there.cores)
     ranking = serve.deployment(
         name="ranking",
         max_ongoing_requests=AT_A_TIME,
-        autoscaling_config={"min_replicas": 1, "max_replicas": most, "target_ongoing_requests": WANTED},
+        autoscaling_config={"min_replicas": min(LEAST, most), "max_replicas": most, "target_ongoing_requests": WANTED},
         ray_actor_options={"num_cpus": 1},
     )(Ranking)
     front = serve.deployment(
