@@ -15,6 +15,8 @@ from typing import Any
 
 from benchmarks.record import WORK
 
+ROOT = Path(__file__).parents[2]
+
 
 def data_parser(description: str | None) -> argparse.ArgumentParser:
     """With --data, which nearly all have."""
@@ -68,7 +70,7 @@ def environment(name: str, packages: list[str]) -> Path:
 
 def start(module: str, *arguments: object) -> None:
     """`python -m benchmarks.MODULE ARGUMENTS` in a process of its own, whose peak memory is then its own."""
-    subprocess.run(_command(module, arguments), check=True)
+    subprocess.run(_command(module, arguments), check=True, cwd=ROOT)  # a worker of a cluster is elsewhere
 
 
 def answer(module: str, *arguments: object) -> dict[str, Any]:

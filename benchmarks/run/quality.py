@@ -1,6 +1,6 @@
 """Ranking quality: the rows of benchmarks/rows, fitted on train, reported on test.
 
-python -m benchmarks.run.quality --data DIR [--rows eurlex57k-xr-linear ...] [--split dev]
+python -m benchmarks.run.quality --data DIR [--rows eurlex57k-xr-linear ...] [--split dev] [--ray ADDRESS]
 
 What a row may say: `benchmarks.rows`. Metrics by band and unseen labels go by all training pairs, also where the method
 was shown less, but for rows with `dropped` labels or `bands = "shown"`. Rankings are kept in benchmarks/work, for
@@ -8,14 +8,16 @@ comparisons, and for rows that are made of others (`made_of`): with `ensemble` t
 the method with as many `members` gives, and with `rare_weight` the labels in the order that this setting gives them.
 A row's cell (row, seed) whose result is there is skipped, so an interrupted run goes on where it stopped. Each cell
 runs in a process of its own, so that its peak memory is its own. Times are those of seed 0, and count with all
-documents only: other cells find the vectors of frozen transformers in the cache, and may run side by side.
+documents only: other cells find the vectors of frozen transformers in the cache, and may run side by side. With --ray
+cells are tasks of a cluster: what is said of times is then that of its machines, and of what runs beside on them.
 """
 
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks.record import WORK, read_result, write_result
 from benchmarks.rows import all_rows, cell_name, read_row
@@ -154,24 +156,56 @@ def write_cell(
     write_result(name, about | values | measured, f"python -m benchmarks.run.quality --rows {row} --split {split}")
 
 
+class Cell(NamedTuple):
+    """A job: a row with a seed, measured in a process of its own."""
+
+    row: str
+    seed: int
+
+    @property
+    def name(self) -> str:
+        return str(read_row(self.row)["method"])
+
+    @property
+    def label(self) -> str:
+        return f"{self.row}-seed{self.seed}"
+
+
+def measure(cell: Cell, split: str, data: Path) -> None:
+    print(f"{cell.row}, seed {cell.seed}", flush=True)
+    start("run.quality", "--rows", cell.row, "--seed", cell.seed, "--split", split, "--data", data)
+
+
 def main() -> None:
     parser = data_parser(__doc__)
     parser.add_argument("--rows", nargs="*", default=list(all_rows()))
     parser.add_argument("--split", default="test")
     parser.add_argument("--seed", type=int, help="run only this seed, in this process")
+    parser.add_argument("--ray", help="run cells as tasks of a cluster whose nodes all see this folder and the data")
     arguments = parser.parse_args()
-    data = data_folder(arguments.data)
+    data = data_folder(arguments.data).resolve()
     if arguments.seed is not None:
         run = run_made if "made_of" in read_row(arguments.rows[0]) else run_cell
         run(arguments.rows[0], arguments.seed, data, arguments.split)
         return
+    from everylabel.cli.on_ray import jobs_on
+    from everylabel.parallel import InTurn
+    from everylabel.run import QUIET
+
+    cells = list[Cell]()
     for row in arguments.rows:
         for seed in read_row(row).get("seeds", [0]):
             if read_result(cell_name(row, seed, arguments.split)) is not None:
                 print(f"{row}, seed {seed}: there already", flush=True)
-                continue
-            print(f"{row}, seed {seed}", flush=True)
-            start("run.quality", "--rows", row, "--seed", seed, "--split", arguments.split, "--data", data)
+            else:
+                cells.append(Cell(row, seed))
+    made = {cell for cell in cells if "made_of" in read_row(cell.row)}  # those that they are made of come before
+    work = partial(measure, split=arguments.split, data=data)
+    with jobs_on(arguments.ray, QUIET) as on:
+        executor = on.executor or InTurn()
+        for some_cells in ([cell for cell in cells if cell not in made], [cell for cell in cells if cell in made]):
+            for _ in executor.map(work, some_cells):
+                pass
 
 
 if __name__ == "__main__":
