@@ -109,7 +109,8 @@ def test_the_container_starts_the_server_as_nobody_in_particular() -> None:
         assert all((ROOT / name).exists() for name in copied.split()), copied
     ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
     assert not {"src", "pyproject.toml", "constraints.txt", "README.md", "LICENSE"} & set(ignored)
-    (extras,) = re.findall(r'"\.\[([\w,]+)\]"', DOCKERFILE)
+    (extras,) = re.findall(r'"\.\[([\w,]+)\$EXTRAS\]"', DOCKERFILE)
+    assert re.search("^ARG EXTRAS=$", DOCKERFILE, re.MULTILINE)
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert all(re.search(rf"^{extra} = \[", project, re.MULTILINE) for extra in extras.split(","))
     assert "/readyz" in DOCKERFILE
