@@ -17,9 +17,11 @@ from scipy.sparse import csr_matrix, load_npz, save_npz
 
 
 def write_bag_of_words(path: Path, X: Any, Y: Any) -> None:
+    """Documents of which no word is known are left out: it reads no line without features."""
+    kept = np.flatnonzero(np.diff(X.indptr))
     with path.open("w", encoding="ascii") as stream:
-        stream.write(f"{X.shape[0]} {X.shape[1]} {Y.shape[1]}\n")
-        for i in range(X.shape[0]):
+        stream.write(f"{len(kept)} {X.shape[1]} {Y.shape[1]}\n")
+        for i in kept.tolist():
             labels = ",".join(map(str, Y.indices[Y.indptr[i] : Y.indptr[i + 1]]))
             row = slice(X.indptr[i], X.indptr[i + 1])
             words = " ".join(f"{f}:{v:.6g}" for f, v in zip(X.indices[row], X.data[row], strict=True))
