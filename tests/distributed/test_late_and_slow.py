@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 from tests.distributed.conftest import command, node, processes, until, waited, write_shards
 
+from everylabel.distributed.begun import LEAST
 from everylabel.distributed.executor import Needs, OnRay
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.slow]
@@ -29,7 +30,7 @@ def ids(folder: Path) -> list[str]:
 
 
 def test_a_late_node_tags_files(alone: Any, model: Path, tmp_path: Path) -> None:
-    source, out = write_shards(tmp_path / "in", 60, 5_000), tmp_path / "out"
+    source, out = write_shards(tmp_path / "in", 90, 15_000), tmp_path / "out"
     process = command("tag", model, source, "-o", out, "--ray", alone.address, "--quiet")
     until(lambda: written(out))
     assert len(processes("_Tagging")) == 1
@@ -37,8 +38,8 @@ def test_a_late_node_tags_files(alone: Any, model: Path, tmp_path: Path) -> None
     until(lambda: len(processes("_Tagging")) == 2 or process.poll() is not None)
     assert process.poll() is None
     waited(process)
-    assert len(written(out)) == 60
-    assert len(set(ids(out))) == 60 * 5_000
+    assert len(written(out)) == 90
+    assert len(set(ids(out))) == 90 * 15_000
 
 
 def test_a_file_that_is_stuck_is_tagged_elsewhere(alone: Any, model: Path, tmp_path: Path) -> None:
@@ -60,6 +61,7 @@ def test_a_file_that_is_stuck_is_tagged_elsewhere(alone: Any, model: Path, tmp_p
 
 class Job(NamedTuple):
     number: int
+    name: str = "waiting"
 
     @property
     def label(self) -> str:
@@ -69,7 +71,7 @@ class Job(NamedTuple):
 def waiting(job: Job, seconds: float, folder: Path) -> int:
     """On the slow node for ever."""
     (folder / f"{job.number}-{os.environ.get('SLOW', 'fast')}-{os.getpid()}").touch()
-    time.sleep(1_000 if "SLOW" in os.environ else seconds)
+    time.sleep(1_000 if "SLOW" in os.environ else seconds if job.name == "waiting" else LEAST + 3)
     return job.number
 
 
@@ -83,6 +85,15 @@ def test_a_job_that_is_stuck_is_done_elsewhere(connected: Any, tmp_path: Path) -
     (stuck,) = [number for number, where in begun if where == "slow"]
     assert [stuck, "fast"] in begun
     until(lambda: not processes("waiting-"))  # the one that was not needed any more is ended
+
+
+def test_a_job_that_is_the_only_one_of_its_kind_may_take_long(connected: Any, tmp_path: Path) -> None:
+    """Training takes minutes where others take seconds: that is no reason to do it twice."""
+    connected.add_node(**node())
+    executor = OnRay(lambda _job, _given: Needs(1), None)
+    jobs = [Job(0), Job(1), Job(2), Job(3, "training")]
+    assert list(executor.map(partial(waiting, seconds=0.2, folder=tmp_path), jobs)) == [0, 1, 2, 3]
+    assert sorted(file.name.split("-")[0] for file in tmp_path.iterdir()) == ["0", "1", "2", "3"]
 
 
 def test_a_late_node_is_given_jobs(connected: Any, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import os
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -64,9 +65,10 @@ class OnRay:
     def map(self, work: Callable[[A], R], jobs: Sequence[A], done: Callable[[A, R], None] | None = None) -> Iterator[R]:
         sent, size = self._send(work)
         given = work.keywords if isinstance(work, partial) else {}
-        seconds = list[float]()
+        seconds = defaultdict[str, list[float]](list)
         asked = [
-            _Asked(job, done, seconds, partial(self._begin, sent, size, job, self._needs(job, given))) for job in jobs
+            _Asked(job, done, seconds[kind_of(job)], partial(self._begin, sent, size, job, self._needs(job, given)))
+            for job in jobs
         ]
         for one in asked:
             self._running[one.begin()] = one
@@ -210,6 +212,12 @@ def machines(there: Cluster) -> Machines:
 def label_of(job: Any) -> str:
     """By what a task is found in Ray's dashboard."""
     return str(getattr(job, "label", job))
+
+
+def kind_of(job: Any) -> str:
+    """Jobs of one kind take about as long: those of an expert, or parts of a job. One of a kind is never slow, since
+    others may take seconds where it takes an hour."""
+    return str(getattr(job, "name", type(job).__name__))
 
 
 def size_of(place: Any) -> int:

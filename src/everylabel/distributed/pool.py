@@ -48,9 +48,9 @@ class Asked:
 
 
 class Row(NamedTuple):
-    """What became of a file. `node`: who is to blame, if it is not the file; `name`: "" where nobody was helped."""
+    """What became of a file. `node`: who is to blame, if it is not the file."""
 
-    name: str = ""
+    name: str
     n_docs: int = 0
     n_bad: int = 0
     error: str = ""
@@ -82,7 +82,7 @@ class _Tagging:
             raise self._broken  # of all files
         helping = not row["source"]
         shard = self._slow_one() if helping else Shard(row["source"], row["name"])
-        return (Row() if shard is None else self._row_of(shard, helping))._asdict()
+        return self._row_of(shard, helping)._asdict()
 
     def _row_of(self, shard: Shard, helping: bool) -> Row:
         import ray
@@ -99,8 +99,6 @@ class _Tagging:
             logging.getLogger(__name__).exception(shard.source)
             said = f"{shard.source}: {type(error).__name__}: {error} (on node {node_name()})"
             return Row(shard.name, error=said, code=EverylabelError.exit_code, node=self._node)
-        finally:
-            ray.get(self._begun.end.remote(shard))
         return Row(shard.name, done.n_docs, done.n_bad)
 
     def _tagged(self, shard: Shard, n_killed: int) -> TaggedFile:
@@ -117,13 +115,13 @@ class _Tagging:
                     source, target, self._suggest, on_bad_row=asked.on_bad_row, run=self._run, **asked.layout
                 )
 
-    def _slow_one(self) -> Shard | None:
+    def _slow_one(self) -> Shard:
         """Waits until there is one; whoever has all results ends that."""
         import ray
 
         while (found := ray.get(self._begun.slow.remote(self._node))) is None:
             time.sleep(EVERY)
-        return found or None
+        return Shard(*found)
 
 
 def rows(
@@ -157,11 +155,11 @@ def rows(
         label_selector={NODE: f"!in({','.join(without)})"} if without else None,
     )
     batches: Any = tagged.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)  # each at once
-    left = {shard.name for shard in shards}
+    left = {shard.name: shard for shard in shards}
     with told_here("tagging"), closing(iter(batches)) as found:
         for row in chain.from_iterable(batch.to_pylist() for batch in found):
-            if row["name"] in left:
-                left.remove(row["name"])
+            if (shard := left.pop(row["name"], None)) is not None:
+                begun.end.remote(shard)
                 yield Row(**row)
             if not left:  # somebody may still be at work on a file that others had done before
                 return
