@@ -16,12 +16,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import everylabel
 from everylabel.cli.app import app
 from everylabel.data import load_dataset, sample
 from everylabel.data.dataset import Dataset
+from everylabel.tagger.tagger import Tagger
 
 collect_ignore_glob = [] if find_spec("ray") else ["*"]
 os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
@@ -148,3 +151,12 @@ def until(true: Callable[[], Any], seconds: float = 300) -> None:
     while not true():
         assert time.monotonic() < end, "it has not come about"
         time.sleep(0.2)
+
+
+def assert_ranks_as_here(model: Path, data: Path, experts: tuple[str, ...]) -> None:
+    """A tagger that a cluster fitted, to the last bit as one that is fitted in this process."""
+    train, dev = load_dataset(data, "train"), load_dataset(data, "dev")
+    here = Tagger(experts=experts).fit(train, dev).rank(dev.documents, 20)
+    far = everylabel.load(model).rank(dev.documents, 20)
+    np.testing.assert_array_equal(here.ids, far.ids)
+    np.testing.assert_array_equal(here.scores, far.scores)

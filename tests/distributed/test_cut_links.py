@@ -18,13 +18,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from tests.distributed.conftest import OBJECTS, command, processes, until, waited, write_shards
+from tests.distributed.conftest import OBJECTS, assert_ranks_as_here, command, processes, until, waited, write_shards
 
-import everylabel
-from everylabel.data import load_dataset, sample
-from everylabel.tagger.tagger import Tagger
+from everylabel.data import sample
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.slow]
 CUT = 30.0  # seconds
@@ -143,8 +140,4 @@ def test_a_fit_has_the_same_model(two: Two, tmp_path: Path) -> None:
     until(lambda: len(processes("-all") + processes("-rehearsal")) == 2)
     two.cut()
     waited(process)
-    train, dev = load_dataset(data, "train"), load_dataset(data, "dev")
-    here = Tagger(experts=EXPERTS).fit(train, dev).rank(dev.documents, 20)
-    far = everylabel.load(tmp_path / "model").rank(dev.documents, 20)
-    np.testing.assert_array_equal(here.ids, far.ids)
-    np.testing.assert_array_equal(here.scores, far.scores)
+    assert_ranks_as_here(tmp_path / "model", data, EXPERTS)

@@ -9,13 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from tests.distributed.conftest import command, node, processes, waited, write_shards
+from tests.distributed.conftest import assert_ranks_as_here, command, node, processes, waited, write_shards
 
-import everylabel
-from everylabel.data import load_dataset, sample
-from everylabel.tagger.tagger import Tagger
+from everylabel.data import sample
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.slow]
 EXPERTS = ("tfidf", "knn")
@@ -61,8 +58,4 @@ def test_a_fit_has_the_same_model(nodes: tuple[Any, Any], tmp_path: Path) -> Non
     assert process.poll() is None
     cluster.remove_node(second, allow_graceful=False)
     waited(process)
-    train, dev = load_dataset(data, "train"), load_dataset(data, "dev")
-    here = Tagger(experts=EXPERTS).fit(train, dev).rank(dev.documents, 20)
-    far = everylabel.load(tmp_path / "model").rank(dev.documents, 20)
-    np.testing.assert_array_equal(here.ids, far.ids)
-    np.testing.assert_array_equal(here.scores, far.scores)
+    assert_ranks_as_here(tmp_path / "model", data, EXPERTS)
